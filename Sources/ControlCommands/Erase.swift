@@ -186,7 +186,7 @@ struct PersonErasure: Sendable {
 
   func run(_ request: Request) async throws -> EraseResponse {
     // What cannot be written is found before anything is gone.
-    if let receipt = request.receipt, !request.isDry { try await Self.write(receipt, nil) }
+    if let receipt = request.receipt, !request.isDry { try AtomicFile.check(receipt) }
     let eraser = PersonEraser(session.database)
     let erasure = try await eraser.erase(
       request.person, cancelling: request.isCancelling, dry: request.isDry, as: session.actor)
@@ -206,12 +206,10 @@ struct PersonErasure: Sendable {
     return response
   }
 
-  /// Writes a file, or only tries whether one could be.
-  private static func write(_ path: String, _ text: String?) async throws {
+  private static func write(_ path: String, _ text: String) async throws {
     let outcome = await HelperThread.value {
       Result { () throws(SystemError) in
         var file = try AtomicFile(path)
-        guard let text else { return }
         try file.write(text)
         _ = try file.commit()
       }

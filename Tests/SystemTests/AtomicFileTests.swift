@@ -109,6 +109,85 @@ struct AtomicFileTests {
     #expect(try folder.names == ["folder"])
   }
 
+  @Test("of a link the target is replaced, or made, and the link stays")
+  func links() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("old", to: "data/1.csv")
+    for (name, target) in [("latest.csv", "data/1.csv"), ("second", "latest.csv"), ("new", "data/2.csv")] {
+      try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: target)
+    }
+    for (name, target) in [("second", "data/1.csv"), ("new", "data/2.csv")] {
+      var file = try AtomicFile(folder.path(name))
+      try file.write(name)
+      _ = try file.commit()
+      #expect(try folder.text(target) == name)
+    }
+    #expect(try folder.names == ["data", "latest.csv", "new", "second"])
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path("new")) == "data/2.csv")
+    #expect(try folder.names(in: "data") == ["1.csv", "2.csv"])
+    try FileManager.default.createSymbolicLink(atPath: folder.path("ring"), withDestinationPath: "ring")
+    #expect(throws: SystemError.self) { _ = try AtomicFile(folder.path("ring")) }
+  }
+
+  @Test("a pipe is written to and stays; one that nobody reads is refused")
+  func pipe() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("pipe")
+    try #require(mkfifo(path, 0o600) == 0)
+    try AtomicFile.check(path)
+    let error = #expect(throws: SystemError.self) { _ = try AtomicFile(path) }
+    #expect(error?.description.contains("is a pipe that nobody reads") == true)
+    let reader = open(path, O_RDONLY | O_NONBLOCK)
+    defer { close(reader) }
+    var file = try AtomicFile(path)
+    try file.write("abc")
+    let written = try file.commit()
+    #expect(written.byteCount == 3)
+    var bytes = [UInt8](repeating: 0, count: 10)
+    #expect(read(reader, &bytes, bytes.count) == 3 && bytes.starts(with: Array("abc".utf8)))
+    #expect(try !AtomicFile.isFile(path) && folder.names == ["pipe"])
+  }
+
+  @Test("a device is written to and stays one", .enabled(if: getuid() == 0, "needs root"))
+  func device() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("null")
+    try #require(mknod(path, S_IFCHR | 0o600, 0x0103) == 0)
+    var file = try AtomicFile(path)
+    try file.write("abc")
+    _ = try file.commit()
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
+    #expect(try folder.names == ["null"])
+  }
+
+  @Test("what the process has open is written to where it is, as /dev/stdout leads to it")
+  func opened() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("before ", to: "log")
+    let descriptor = open(path, O_WRONLY | O_APPEND)
+    defer { close(descriptor) }
+    for name in ["/proc/self/fd/\(descriptor)", "/dev/fd/\(descriptor)"] {
+      var file = try AtomicFile(name)
+      try file.write("x")
+      _ = try file.commit()
+    }
+    #expect(try folder.text("log") == "before xx")
+  }
+
+  @Test("a folder and a socket are refused, by a look too, which makes nothing")
+  func others() throws {
+    let folder = try TemporaryFolder()
+    let socket = folder.path("socket")
+    try #require(mknod(socket, S_IFSOCK | 0o600, 0) == 0)
+    for path in [folder.path, socket, folder.path("none/file")] {
+      #expect(throws: SystemError.self, "\(path)") { _ = try AtomicFile(path) }
+      #expect(throws: SystemError.self, "\(path)") { try AtomicFile.check(path) }
+    }
+    try AtomicFile.check(folder.path("file"))
+    #expect(try folder.names == ["socket"])
+  }
+
   @Test("a name as long as names may be is written too")
   func longName() throws {
     let folder = try TemporaryFolder()

@@ -5,6 +5,7 @@ import Formatting
 import JobQueue
 import Reports
 import Statements
+import System
 
 /// `analysisctl report`.
 enum ReportCommand {
@@ -22,7 +23,7 @@ enum ReportCommand {
   static let out = Option<String?>(
     "out", short: "o", .path,
     help: "Write to this file: whole or not at all, readable by you alone; beside it "
-      + "FILE.json says what it holds.")
+      + "FILE.json says what it holds. Of a link the target is replaced; a pipe or a device is written to.")
   static let due = Option<String?>(
     "due", .folder,
     help: "Write usage-YYYY-MM.csv to this folder for every closed month whose file is missing or differs.")
@@ -171,7 +172,8 @@ enum ReportCommand {
   private static func run(
     _ arguments: ReportArguments, _ context: ControlContext
   ) async throws -> ExitCode {
-    try await context.withSession { session in
+    if let out = arguments.out { try AtomicFile.check(out) }
+    return try await context.withSession { session in
       try await ReportRun(arguments: arguments, session: session).run()
     }
   }

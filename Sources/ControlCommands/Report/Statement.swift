@@ -6,6 +6,7 @@ import Images
 import JobQueue
 import Reports
 import Statements
+import System
 
 /// `analysisctl statement`.
 enum StatementCommand {
@@ -48,6 +49,7 @@ enum StatementCommand {
     let holder = try holder(try context[clinic], try context[user])
     let (choice, currency, out) = (try context[month], try context[currency], try context[out])
     let file = try out.map { path throws(CommandFailure) in (path: path, format: try format(of: path)) }
+    if let file { try AtomicFile.check(file.path) }
     return try await context.withSession { session in
       let request = StatementRequest(
         holder, month: try await choice.period(session.database), currency: currency)

@@ -53,6 +53,7 @@ struct SubmitArguments: Sendable {
     isVerbose = try context[SubmitCommand.verbose]
     readsResults = try context[SubmitCommand.results]
     out = try context[SubmitCommand.out]
+    if let out { try AtomicFile.check(out) }
     let timeout = try context[SubmitCommand.timeout]
     let waits = try context[SubmitCommand.wait]
     waiting = waits ? timeout.map { .atMost($0) } ?? .untilAllEnd : .none

@@ -4,7 +4,7 @@ import Statements
 import System
 
 /// A report's file and the one beside it that says what it holds: both appear, or, when anything fails before,
-/// neither does and what was there stays.
+/// neither does and what was there stays. Beside a pipe or a device there is none.
 struct ReportFile: ~Copyable {
   private var file: AtomicFile
   private var sidecar: AtomicFile
@@ -20,14 +20,16 @@ struct ReportFile: ~Copyable {
 
   /// Starts both files. Throws `unwritable` before anything is asked of the database.
   init(_ path: String) throws(ReportsError) {
-    let sidecarPath = path + ".json"
-    for file in [path, sidecarPath] where ExistingFile.isFolder(file) {
-      throw ReportsError(.unwritable, "\(file) is a folder", advice: "give the path of a file")
+    let sidecarPath: String
+    do {
+      sidecarPath = try AtomicFile.isFile(path) ? path + ".json" : "/dev/null"
+      let file = try AtomicFile(path)
+      let sidecar = try AtomicFile(sidecarPath)
+      self.file = file
+      self.sidecar = sidecar
+    } catch {
+      throw Self.unwritable(error)
     }
-    let file = try Self.start(path)
-    let sidecar = try Self.start(sidecarPath)
-    self.file = file
-    self.sidecar = sidecar
     existing = ExistingFile(path)
     self.sidecarPath = sidecarPath
   }
@@ -72,10 +74,6 @@ struct ReportFile: ~Copyable {
     return JSONValue.object(fields).bytes + [UInt8(ascii: "\n")]
   }
 
-  private static func start(_ path: String) throws(ReportsError) -> AtomicFile {
-    do { return try AtomicFile(path) } catch { throw unwritable(error) }
-  }
-
   private static func unwritable(_ error: SystemError) -> ReportsError {
     ReportsError(.unwritable, "the report was not written: \(error)", underlying: error)
   }
@@ -89,10 +87,11 @@ struct ExistingFile: ~Copyable {
   private var isEqual: Bool
 
   init(_ path: String) {
-    // Not blocking, or opening a named pipe would wait for a writer.
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     var status = stat()
-    isEqual = descriptor >= 0 && fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    // Who opened a pipe that is written to would be its reader.
+    let isFile = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    descriptor = isFile ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1
+    isEqual = descriptor >= 0
   }
 
   deinit {
@@ -123,11 +122,5 @@ struct ExistingFile: ~Copyable {
       done += got
     }
     return Array(bytes.prefix(done))
-  }
-
-  /// Whether a folder is in a file's place.
-  static func isFolder(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 }

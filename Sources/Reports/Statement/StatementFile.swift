@@ -16,7 +16,8 @@ public struct StatementFile: Sendable, Equatable {
 }
 
 extension MonthStatement {
-  /// Writes the statement to a file that only its owner may read; it appears whole or not at all.
+  /// Writes the statement to a file that only its owner may read; it appears whole or not at all. A pipe or a device is
+  /// written to.
   ///
   /// It keeps a processor busy, for many lines for seconds: call it from a thread that may be.
   /// Throws `unwritable`.
@@ -27,14 +28,12 @@ extension MonthStatement {
   func write(
     to path: String, as format: StatementFormat, printer: StatementPrinter
   ) throws(ReportsError) -> StatementFile {
-    guard !ExistingFile.isFolder(path) else {
-      throw ReportsError(.unwritable, "\(path) is a folder", advice: "give the path of a file")
-    }
     do {
       var file = try AtomicFile(path)
       var existing = ExistingFile(path)
       let data = sha256
-      try write(format, data, beside: path, printer) { chunk in
+      let isFile = try AtomicFile.isFile(path)
+      try write(format, data, beside: isFile ? path : "/tmp/", printer) { chunk in
         existing.compare(chunk)
         try file.write(chunk)
       }

@@ -1,12 +1,15 @@
 import Glibc
 
-/// A file that appears whole or not at all: it is written beside its place, synced, renamed, and the folder
-/// is synced too. Dropped without `commit()`, it leaves nothing behind.
+/// The one writer of what a user names as output. A file appears whole or not at all: it is written beside its place,
+/// synced, renamed, and the folder is synced too. Dropped without `commit()`, it leaves nothing behind.
 ///
-/// A link at that place is replaced by the file, not followed.
+/// Of a link the target is replaced. A pipe, a terminal and any other device but a disk, and what the process has open
+/// itself (`/dev/stdout`), is written to as the bytes come. Anything else is refused.
 public struct AtomicFile: ~Copyable {
+  /// As the user named it.
   private let path: String
-  private let temporary: String
+  /// Where the file will be, and where it is until then; nil for what is written to as it is.
+  private let place: (target: String, temporary: String)?
   private let descriptor: Int32
   private let isSynced: Bool
   private var buffer: [UInt8] = []
@@ -32,12 +35,22 @@ public struct AtomicFile: ~Copyable {
   /// missing or damaged, which a cache can bear.
   /// Throws `unwritable`.
   public init(_ path: String, mode: UInt32 = 0o600, isSynced: Bool = true) throws(SystemError) {
-    guard let name = path.split(separator: "/", omittingEmptySubsequences: false).last, !name.isEmpty else {
-      throw SystemError(.unwritable, "is not a path of a file", path: path)
-    }
-    let folder = path.dropLast(name.count)
+    let target = try Self.target(of: path)
+    let made =
+      if let target { try Self.make(beside: target, mode, path) } else { (try Self.stream(path), "") }
+    self.path = path
+    descriptor = made.0
+    place = target.map { ($0, made.1) }
+    self.isSynced = isSynced && target != nil
+  }
+
+  /// Makes a file beside the place where it will be, and says what it is called.
+  private static func make(
+    beside target: String, _ mode: UInt32, _ path: String
+  ) throws(SystemError) -> (Int32, String) {
+    let folder = target.lastIndex(of: "/").map { String(target[...$0]) } ?? ""
     // Short and not made of the target's name, which may be as long as a name can be.
-    let temporary = "\(folder).\(String(UInt64.random(in: .min ... .max), radix: Self.radix))\(Self.ending)"
+    let temporary = "\(folder).\(String(UInt64.random(in: .min ... .max), radix: radix))\(ending)"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw .lastCall(.unwritable, "cannot be written", path: path) }
     guard fchmod(descriptor, mode) == 0 else {
@@ -46,15 +59,20 @@ public struct AtomicFile: ~Copyable {
       unlink(temporary)
       throw error
     }
-    self.path = path
-    self.temporary = temporary
-    self.descriptor = descriptor
-    self.isSynced = isSynced
+    return (descriptor, temporary)
   }
 
   deinit {
     close(descriptor)
-    if !isCommitted { unlink(temporary) }
+    if !isCommitted, let place { unlink(place.temporary) }
+  }
+
+  /// Whether a file is made at the path, and not something written to that is there. Throws `unwritable`.
+  public static func isFile(_ path: String) throws(SystemError) -> Bool { try target(of: path) != nil }
+
+  /// Tries whether the path could be written, and leaves all as it is. Throws `unwritable`.
+  public static func check(_ path: String) throws(SystemError) {
+    if try isFile(path) { _ = try AtomicFile(path, isSynced: false) }
   }
 
   /// Appends a text in UTF-8. Throws `unwritable`.
@@ -93,11 +111,13 @@ public struct AtomicFile: ~Copyable {
     guard !isSynced || fsync(descriptor) == 0 else {
       throw .lastCall(.unwritable, "cannot be synced to disk", path: path)
     }
-    guard rename(temporary, path) == 0 else {
-      throw .lastCall(.unwritable, "cannot be put in its place", path: path)
+    if let place {
+      guard rename(place.temporary, place.target) == 0 else {
+        throw .lastCall(.unwritable, "cannot be put in its place", path: path)
+      }
+      isCommitted = true
+      if isSynced { try Self.syncFolder(of: place.target) }
     }
-    isCommitted = true
-    if isSynced { try Self.syncFolder(of: path) }
     return WrittenFile(path: path, byteCount: byteCount, sha256: sha256)
   }
 
@@ -116,6 +136,73 @@ public struct AtomicFile: ~Copyable {
       guard count >= 0 else { throw .lastCall(.unwritable, "cannot be written", path: path) }
       done += count
     }
+  }
+
+  /// Where the file at a path will be, behind the links on its way; nil for what is written to as it is.
+  private static func target(of path: String) throws(SystemError) -> String? {
+    var status = stat()
+    // The system follows no link that another user has put into a folder of everybody's.
+    guard stat(path, &status) == 0 else {
+      guard errno == ENOENT || path.isEmpty else {
+        throw .lastCall(.unwritable, "cannot be written", path: path)
+      }
+      return try end(of: path)
+    }
+    switch status.st_mode & S_IFMT {
+    case S_IFCHR, S_IFIFO: return nil
+    case S_IFREG: return isOpened(path) ? nil : try end(of: path)
+    case S_IFDIR: throw SystemError(.unwritable, "is a folder; name a file", path: path)
+    default: throw SystemError(.unwritable, "is no file and no pipe; name a file", path: path)
+    }
+  }
+
+  /// What the links at a path lead to, whether it is there or not.
+  private static func end(of path: String) throws(SystemError) -> String {
+    var target = path
+    for _ in 0..<40 {
+      guard let name = target.split(separator: "/", omittingEmptySubsequences: false).last, !name.isEmpty
+      else {
+        throw SystemError(.unwritable, "is not a path of a file", path: path)
+      }
+      guard let link = link(at: target) else { return target }
+      target = link.hasPrefix("/") ? link : target.dropLast(name.count) + link
+    }
+    throw SystemError(.unwritable, "leads from link to link", path: path)
+  }
+
+  /// The text of a link; nil where there is none.
+  private static func link(at path: String) -> String? {
+    var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(path, &bytes, bytes.count)
+    return count > 0 ? String(decoding: bytes.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
+  }
+
+  /// Whether a path leads through a link of `/proc`, to something that a process has open.
+  private static func isOpened(_ path: String) -> Bool {
+    var path = path
+    for _ in 0..<40 {
+      guard let link = link(at: path) else { return false }
+      let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"
+      if let real = realpath(folder, nil) {
+        defer { free(real) }
+        if String(cString: real).wholeMatch(of: /\/proc\/.+\/fd/) != nil { return true }
+      }
+      path = link.hasPrefix("/") ? link : folder + link
+    }
+    return false
+  }
+
+  /// Opens what is written to as it is. A pipe that nobody reads is not waited for.
+  private static func stream(_ path: String) throws(SystemError) -> Int32 {
+    let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      guard errno != ENXIO else {
+        throw SystemError(.unwritable, "is a pipe that nobody reads; start its reader first", path: path)
+      }
+      throw .lastCall(.unwritable, "cannot be written", path: path)
+    }
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
+    return descriptor
   }
 
   private static func syncFolder(of path: String) throws(SystemError) {
