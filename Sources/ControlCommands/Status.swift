@@ -17,8 +17,9 @@ enum StatusCommand {
       counted now: counting stops at 10,000 jobs a lane, so that asking never burdens the queue, and a plus sign \
       says that there are more.
 
-      How many jobs are done a second is what workers report. The time until the queue is empty goes by the last \
-      minute, as if no job came.
+      The second line says whether jobs are run: working, or paused, no worker or endpoint shut, and why. How many \
+      jobs are done a second is what workers report. The time until the queue is empty goes by the last minute, as if \
+      no job came; there is none while jobs are not run.
 
       Of each worker is shown what it has counted since its start, some seconds old: jobs done, tried again and \
       dead, jobs of lost workers that it took back (RESCUED), outcomes that came after the lease had gone and \
@@ -57,7 +58,8 @@ struct StatusResponse: Sendable, Equatable, Presentable {
 
   var json: JSONValue {
     [
-      "schema_version": .count(schemaVersion), "waiting": queue.waiting.json,
+      "schema_version": .count(schemaVersion), "state": .text(queue.state?.name.rawValue),
+      "state_reason": .text(queue.state?.why), "waiting": queue.waiting.json,
       "in_flight": .count(queue.inFlight), "scheduled": queue.scheduled.json,
       "next_scheduled_at": .time(queue.nextScheduledAt), "dead": queue.dead.json,
       "counted_seconds_ago": queue.countedAgo.map(JSONValue.number) ?? .null,
@@ -78,6 +80,9 @@ struct StatusResponse: Sendable, Equatable, Presentable {
     var text =
       "waiting \(queue.waiting), running \(queue.inFlight), scheduled \(queue.scheduled), dead \(queue.dead)"
     text += queue.countedAgo.map { "; counted \(Moment.age($0)) ago\n" } ?? "\n"
+    if let state = queue.state {
+      text += (state.name.colour.map { paint(state.words, $0) } ?? state.words) + "\n"
+    }
     if let line = queue.rates.line { text += line + emptyIn + "\n" }
     if let next = queue.nextScheduledAt { text += "next scheduled run: \(Moment.short(next))\n" }
     if queue.pendingRefunds.value > 0 { text += "refunds to be applied: \(queue.pendingRefunds)\n" }
@@ -208,6 +213,16 @@ extension QueueStatus.WorkerStatus {
       "heartbeat_seconds_ago": .number(heartbeatAgo),
       "in_flight": .count(inFlight), "report": report?.json ?? .null,
     ]
+  }
+}
+
+extension QueueState.Name {
+  fileprivate var colour: Paint.Colour? {
+    switch self {
+    case .working: nil
+    case .paused: .yellow
+    case .noWorker, .endpointShut: .red
+    }
   }
 }
 

@@ -105,9 +105,12 @@ public struct BatchDirectory: Sendable {
       shards.shards().map { BatchCounts.statement(of: heads.map(\.id), shard: $0) })
     var counts: [BatchID: BatchCounts] = [:]
     for (batch, part) in parts.joined() { counts[batch, default: BatchCounts()].add(part) }
+    let isOpen = counts.values.contains { $0.open > 0 }
+    let queue = isOpen ? try await QueueState.statement.run(on: database) : nil
     return heads.map { head in
       var status = head
       status.counts = counts[head.id] ?? BatchCounts()
+      status.queue = status.counts.open > 0 ? queue : nil
       return status
     }
   }

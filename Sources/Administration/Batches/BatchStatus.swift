@@ -18,6 +18,8 @@ public struct BatchStatus: Sendable, Equatable {
   public let refused: Int?
   /// Its jobs, in all shards.
   public var counts: BatchCounts
+  /// Whether jobs are run; nil where that is not known.
+  public var queue: QueueState?
 
   /// A batch with its parts.
   public init(
@@ -49,10 +51,18 @@ extension BatchStatus {
   /// How many of its jobs end in a second: `2.5/s`.
   public var shownRate: String? { counts.rate.map { "\(($0 * 10).rounded() / 10)/s" } }
 
-  /// How long the rest takes; nil where nothing is left, and a question mark where nothing ended lately.
+  /// How long the rest takes, in seconds; nil where nothing is left, no rate is known, or jobs are not run.
+  public var secondsLeft: Double? {
+    guard counts.open > 0, queue?.name == .working else { return nil }
+    return counts.rate.map { Double(counts.open) / $0 }
+  }
+
+  /// How long the rest takes; nil where nothing is left, a question mark where nothing ended lately, and why jobs are not
+  /// run.
   public var shownTimeLeft: String? {
     guard counts.open > 0 else { return nil }
-    return counts.secondsLeft.map { Moment.age($0.rounded(.up)) } ?? "?"
+    if let queue, queue.name != .working { return queue.words }
+    return secondsLeft.map { Moment.age($0.rounded(.up)) } ?? "?"
   }
 }
 
@@ -107,8 +117,6 @@ public struct BatchCounts: Sendable, Equatable {
   public var open: Int { jobs - ended }
   /// How many end in a second, by the last minute; nil where none did.
   public var rate: Double? { lately > 0 ? Double(lately) / 60 : nil }
-  /// How long the rest takes at that rate, in seconds; nil where nothing is left or no rate is known.
-  public var secondsLeft: Double? { open > 0 ? rate.map { Double(open) / $0 } : nil }
 
   mutating func add(_ other: BatchCounts) {
     jobs += other.jobs

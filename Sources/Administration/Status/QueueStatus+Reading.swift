@@ -27,6 +27,7 @@ extension QueueStatus {
     pauses = try overview.pauses.map(OperatorPause.init)
     gauges = overview.gauges
     countedAgo = overview.countedAgo
+    state = overview.state
     rates = DoneRates(
       tenSeconds: overview.rates.tenSeconds, minute: overview.rates.minute,
       fiveMinutes: overview.rates.fiveMinutes)
@@ -87,6 +88,7 @@ private struct Overview: Decodable {
   var pauses: [Pause]
   var rates: Rates
   var gauges: [String: Int64]
+  var state: QueueState?
 }
 
 extension QueueStatus.LaneStatus {

@@ -53,11 +53,12 @@ public struct QueueStatus: Sendable, Equatable {
     /// Whether it lives, was lost or has ended.
     public var state: State {
       if hasEnded { return .ended }
-      return heartbeatAgo > Self.silence ? .lost : .alive
+      return Self.life.contains(heartbeatAgo) ? .alive : .lost
     }
 
-    /// After so many seconds without a heartbeat a worker is lost: its leases have passed, and others take its jobs.
-    private static let silence = 15.0
+    /// After so many seconds without a heartbeat a worker is lost: its leases have passed, and others take its jobs. One to
+    /// come is from before the server's clock was set back. `analysis.worker_lives` has the same.
+    private static let life = 0.0...15.0
 
     /// What has become of a worker.
     public enum State: String, Sendable {
@@ -88,6 +89,8 @@ public struct QueueStatus: Sendable, Equatable {
   public internal(set) var countedAgo: Double?
   /// How fast jobs are done.
   public internal(set) var rates = DoneRates()
+  /// Whether jobs are run; nil where the schema of before does not say.
+  public internal(set) var state: QueueState?
 
   /// Jobs that wait, over all lanes.
   public var waiting: BoundedCount { lanes.reduce(BoundedCount(0)) { $0 + $1.waiting } }
@@ -97,9 +100,10 @@ public struct QueueStatus: Sendable, Equatable {
   public var oldestWaitingSeconds: Double? { lanes.compactMap(\.oldestWaitingSeconds).max() }
 
   /// In how many seconds nothing waits or runs any more, if no job comes and jobs are done as fast as in the last
-  /// minute; nil where nothing was done in it.
+  /// minute; nil where nothing was done in it, or jobs are not run.
   public var emptyIn: Double? {
     guard waiting.value + inFlight > 0 else { return 0 }
+    guard state?.name == .working else { return nil }
     guard let rate = rates.minute, rate > 0 else { return nil }
     return Double(waiting.value + inFlight) / rate
   }

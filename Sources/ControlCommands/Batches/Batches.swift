@@ -48,7 +48,7 @@ extension ValueFormat where Value == BatchID {
 }
 
 extension BatchStatus {
-  /// `B17: 40 of 100 done, 1 failed, 2.0/s, 30 s left`.
+  /// `B17: 40 of 100 done, 1 failed, 2.0/s, 30 s left`, `B17: 40 of 100 done, 60 left, no worker`.
   var line: String {
     var parts = ["\(counts.succeeded) of \(counts.jobs) done"]
     if counts.dead > 0 { parts.append("\(counts.dead) failed") }
@@ -56,7 +56,8 @@ extension BatchStatus {
     if let refused, refused > 0 { parts.append("\(refused) refused") }
     if counts.open > 0 {
       if let shownRate { parts.append(shownRate) }
-      parts.append(counts.secondsLeft.map { "\(Moment.age($0.rounded(.up))) left" } ?? "\(counts.open) left")
+      parts.append(secondsLeft.map { "\(Moment.age($0.rounded(.up))) left" } ?? "\(counts.open) left")
+      if let queue, queue.name != .working { parts.append(queue.words) }
     }
     return "\(id): " + parts.joined(separator: ", ")
   }
@@ -73,7 +74,8 @@ extension BatchStatus: Presentable {
       "login": .text(login), "total": .count(counts.jobs), "done": .count(counts.succeeded),
       "failed": .count(counts.dead), "cancelled": .count(counts.cancelled), "refused": .count(refused),
       "open": .count(counts.open), "rate": counts.rate.map(JSONValue.number) ?? .null,
-      "seconds_left": counts.secondsLeft.map(JSONValue.number) ?? .null,
+      "seconds_left": secondsLeft.map(JSONValue.number) ?? .null,
+      "state": .text(queue?.name.rawValue), "state_reason": .text(queue?.why),
       "last_ended_at": .time(counts.lastAt),
     ]
   }

@@ -9,6 +9,9 @@ import Monitoring
 enum QueueMetrics {
   static let databaseUp = MetricDefinition(
     "analysis_database_up", .gauge, help: "1 when the database answered the last question, else 0")
+  static let state = MetricDefinition(
+    "analysis_queue_state", .gauge, labels: ["state"],
+    help: "1 for what the queue does: working, paused, no worker or endpoint shut; else 0")
   static let jobs = MetricDefinition(
     "analysis_jobs", .gauge, labels: ["state", "type", "priority"],
     help: "Jobs by state, and waiting and running ones by type and priority")
@@ -44,7 +47,7 @@ enum QueueMetrics {
 
   /// All of them, in the order in which they are shown.
   static let all = [
-    databaseUp, jobs, jobsAreCapped, oldestWaiting, pendingRefunds, workers, breakerOpen, pauses,
+    databaseUp, state, jobs, jobsAreCapped, oldestWaiting, pendingRefunds, workers, breakerOpen, pauses,
     webhooksOff, deadJobs, refused, lastReport, databaseBytes, databaseLimit,
   ]
 
@@ -58,6 +61,11 @@ enum QueueMetrics {
     let counts = status.lanes.map(\.waiting) + [status.scheduled, status.dead, status.pendingRefunds]
     let states = Dictionary(grouping: status.workers, by: \.state).mapValues(\.count)
     return [
+      state.values(
+        Dictionary(
+          uniqueKeysWithValues: (status.state == nil ? [] : QueueState.Name.allCases).map {
+            ($0.rawValue, $0 == status.state?.name ? 1 : 0)
+          })),
       MetricFamily(jobs, status.lanes.flatMap(samples) + samples(status)),
       jobsAreCapped.value(counts.allSatisfy(\.isExact) ? 0 : 1),
       MetricFamily(

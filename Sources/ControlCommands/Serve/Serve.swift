@@ -91,7 +91,12 @@ enum ServeCommand {
             + (dashboard == nil ? "metrics, /healthz and /readyz." : ", /metrics, /healthz and /readyz."))
         let service = ServiceNotification(environment: context.environment)
         service.ready()
+        // A step of the history is ten seconds long.
+        let keeper = Task {
+          while (try? await Task.sleep(for: .seconds(10))) != nil { await monitor.keepHistory() }
+        }
         await session.interruption.asked()
+        keeper.cancel()
         service.stopping()
         await server.stop()
         return .done

@@ -56,6 +56,14 @@ public actor QueueMonitor {
     return QueueView(status: status, totals: totals, callTimes: callTimes)
   }
 
+  /// Counts as workers do where none lives, so that the history goes on. A standby, and a login that only looks, cannot.
+  public func keepHistory() async {
+    guard let status = await known().status, status.countedAgo == nil,
+      let shards = try? await ShardDirectory(database).shards()
+    else { return }
+    try? await WorkerStatements.refreshCounts(of: shards).run(on: database)
+  }
+
   /// Asks the database, unless that was done a moment ago. Whoever comes meanwhile waits for the same answer.
   ///
   /// - Throws: What it said, to whoever has it asked.

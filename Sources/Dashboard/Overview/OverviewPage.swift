@@ -88,6 +88,7 @@ struct Overview {
 
   private var figures: HTML {
     .figures([
+      ("State", status.state.map { state in "\(state.words)" } ?? "not known"),
       ("Waiting", "\(status.waiting.description)"),
       ("Calls running now", "\(calls)"),
       ("Claimed, not yet sent", "\(unsent)"),
@@ -174,7 +175,7 @@ struct PastCharts {
 
   var html: HTML {
     guard past.contains(where: { $0.waiting != nil }) else {
-      return "<h2>\(title)</h2><p class=\"empty\">Nothing is kept of it: no worker lived.</p>"
+      return "<h2>\(title)</h2><p class=\"empty\">Nothing is kept of it: no worker and no dashboard ran.</p>"
     }
     // `2026-10-01 08:00:00Z`: the time of the day, to the minute.
     let moments = past.map { String(Moment.short($0.at).dropFirst(11).prefix(5)) }

@@ -14,8 +14,16 @@ struct WorkerChecks: DatabaseCheck {
 
   static func judge(_ queue: QueueStatus, maxWait: Duration? = nil) -> [Finding] {
     let alive = queue.workers.filter { $0.state == .alive }
-    return [living(alive, queue)] + silent(queue) + versions(alive) + clocks(alive) + endpoints(alive)
+    return state(queue) + [living(alive, queue)] + silent(queue) + versions(alive) + clocks(alive)
+      + endpoints(alive)
       + pauses(queue) + idleKinds(alive, queue) + oldest(queue, maxWait)
+  }
+
+  /// What the queue does, in the words that all say; the other findings tell what is wrong of it.
+  private static func state(_ queue: QueueStatus) -> [Finding] {
+    guard let state = queue.state else { return [] }
+    guard state.name != .working else { return [.ok("workers.state", "working")] }
+    return [.warning("workers.state", state.words, "Jobs wait until that has ended.")]
   }
 
   private static func living(_ alive: [QueueStatus.WorkerStatus], _ queue: QueueStatus) -> Finding {

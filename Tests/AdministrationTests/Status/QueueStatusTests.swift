@@ -100,6 +100,8 @@ struct QueueStatusTests {
       // What nobody would count, to tell the two apart.
       try await queue.execute(
         """
+        INSERT INTO analysis.worker (shard, id, host, pid, version, started_at, heartbeat_at, in_flight)
+        SELECT s, 1, 'w', 1, '1', now(), now(), 0 FROM generate_series(0, 1) s;
         UPDATE analysis.lane_count SET waiting = 700000, is_exact = false, in_flight = 3,
           waiting_since = now() - interval '1 hour';
         UPDATE analysis.shard_count SET dead = 5, refunds = 10001, counted_at = now() WHERE shard = 0;
@@ -139,6 +141,8 @@ struct QueueStatusTests {
       let counted = try await QueueStatus.read(queue.pool)
       #expect(counted.waiting == BoundedCount(2) && counted.countedAgo == nil)
       #expect(try #require(counted.oldestWaitingSeconds) < 86_400)
+      _ = try await queue.statements.heartbeat([], leaseDuration: .seconds(60), inFlight: 0).run(
+        on: queue.pool)
       try await WorkerStatements.refreshCounts(of: [0]).run(on: queue.pool)
       let kept = try await QueueStatus.read(queue.pool)
       #expect(kept.waiting == BoundedCount(2) && kept.countedAgo != nil)
@@ -151,6 +155,8 @@ struct QueueStatusTests {
     try await withQueue { queue async throws in
       try await queue.addUser("ann")
       _ = try await queue.submit(Ask("ann") * 3)
+      _ = try await queue.statements.heartbeat([], leaseDuration: .seconds(60), inFlight: 0).run(
+        on: queue.pool)
       for role in ["operator", "auditor"] {
         try await withLogin(of: [role], in: queue) { login async throws in
           try await queue.execute("UPDATE analysis.shard_count SET counted_at = '-infinity'")

@@ -97,6 +97,9 @@ extension SQLAttack {
       .operator, "looks for lost jobs without end",
       "SELECT * FROM analysis.lost_jobs(0::smallint, {month}::smallint, 2147483647)", .refused("22023")),
     SQLAttack(
+      .operator, "makes a lost worker live by a sign of life to come",
+      "SELECT analysis.worker_lives('infinity', NULL)", .answers("(f)")),
+    SQLAttack(
       .operator, "finds patients among workers and pauses",
       """
       SELECT count(*) FROM (
@@ -104,7 +107,7 @@ extension SQLAttack {
         UNION ALL SELECT to_jsonb(g) FROM analysis.gauges() g UNION ALL SELECT to_jsonb(k) FROM analysis.worker k
         UNION ALL SELECT to_jsonb(x) FROM analysis.gauge x UNION ALL SELECT to_jsonb(y) FROM analysis.pause y
         UNION ALL SELECT to_jsonb(c) FROM analysis.lane_count c UNION ALL SELECT to_jsonb(h) FROM analysis.queue_history h
-        UNION ALL SELECT to_jsonb(r) FROM analysis.done_rates() r
+        UNION ALL SELECT to_jsonb(r) FROM analysis.done_rates() r UNION ALL SELECT to_jsonb(q) FROM analysis.queue_state() q
         UNION ALL SELECT to_jsonb(s) FROM analysis.queue_past(3600, 60) s UNION ALL SELECT analysis.queue_overview(100)) t(row)
       WHERE row::text ~ 'south|confided'
       """, .answers("(0)")),

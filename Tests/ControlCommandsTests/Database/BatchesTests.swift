@@ -96,6 +96,9 @@ struct BatchesTests {
   func waits() async throws {
     try await withBatch(of: 2) { (queue, batch) async throws in
       #expect(await queue.control("batches", "wait", batch, "--timeout", "0s").code == .tryLater)
+      #expect(
+        await queue.control("batches", "watch", batch, "--timeout", "0s").output
+          .hasPrefix("\(batch): 0 of 2 done, 1 refused, 2 left, no worker\n"))
       let claimed = try await queue.claimJobs(count: 2)
       async let waited = queue.control("batches", "wait", batch)
       async let watched = queue.control("batches", "watch", batch, "--json")

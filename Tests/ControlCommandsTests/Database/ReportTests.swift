@@ -1,4 +1,5 @@
 import CommandLineTool
+import Foundation
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
@@ -54,6 +55,40 @@ struct ReportTests {
       let row = Dictionary(uniqueKeysWithValues: zip(rows[0].map(String.init), rows[1].map(String.init)))
       #expect(row["user"] == "u1" && row["used"] == "2" && row["analysed"] == "1" && row["open"] == "1")
     }
+  }
+
+  @Test("a pipe has the bytes, with no file beside it")
+  func pipe() async throws {
+    try await with { (queue) async throws in
+      let folder = try TemporaryFolder()
+      let path = folder.path("pipe")
+      try #require(mkfifo(path, 0o600) == 0)
+      let reader = open(path, O_RDONLY | O_NONBLOCK)
+      defer { close(reader) }
+      let ran = await queue.control("report", "usage", "--format", "csv", "--out", path)
+      #expect(ran.code == .done, "\(ran.messages)")
+      var bytes = [UInt8](repeating: 0, count: 4096)
+      let count = read(reader, &bytes, bytes.count)
+      #expect(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).hasPrefix("user,"))
+      #expect(try folder.names == ["pipe"])
+    }
+  }
+
+  @Test("what cannot be written is refused before anything is asked")
+  func unwritable() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("photo", to: "photo.jpg")
+    let control = Control(database: "host=\(folder.path) dbname=none")
+    for arguments in [
+      ["report", "usage", "--format", "csv"], ["statement", "--clinic", "north"],
+      ["submit", "-u", "u1", "-t", "ear", "--wait", "--results", folder.path("photo.jpg")],
+    ] {
+      let place = folder.path(arguments[0] == "statement" ? "none/x.pdf" : "none/x.csv")
+      let ran = await control.run(arguments + ["--out", place])
+      #expect(
+        ran.messages.contains("\(place)") && ran.code != .unreachable, "\(ran.code.code): \(ran.messages)")
+    }
+    #expect(try folder.names == ["photo.jpg"])
   }
 
   @Test("usage of a clinic, of a user, added up, or of all users; who is not there is code 4")
@@ -250,7 +285,7 @@ struct ReportTests {
     try await with { (queue) async throws in
       let ran = await queue.control("status")
       #expect(ran.code == .done)
-      #expect(ran.output.hasPrefix("waiting 1, running 0, scheduled 0, dead 0\n"))
+      #expect(ran.output.hasPrefix("waiting 1, running 0, scheduled 0, dead 0\nno worker\n"))
       #expect(
         await queue.control("status", "--json").output.contains(#""waiting":{"value":1,"exact":true}"#))
     }

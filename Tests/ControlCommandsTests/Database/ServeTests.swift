@@ -42,6 +42,28 @@ struct ServeTests {
     }
   }
 
+  @Test(
+    "The history goes on while no worker lives, by whoever may look and act; a worker that counts is left alone"
+  )
+  func history() async throws {
+    try await withQueue { (queue) async throws in
+      for role in ["auditor", "operator"] {
+        try await withLogin(of: [role], in: queue) { (login) async throws in
+          await QueueMonitor(login).keepHistory()
+          let steps = try await queue.number("SELECT count(*) FROM analysis.queue_history WHERE step = 10")
+          #expect(steps == (role == "operator" ? 1 : 0))
+        }
+      }
+      _ = try await queue.statements.heartbeat([], leaseDuration: .seconds(60), inFlight: 0).run(
+        on: queue.pool)
+      try await WorkerStatements.refreshCounts(of: [0]).run(on: queue.pool)
+      try await queue.execute("UPDATE analysis.shard_count SET counted_at = now() - interval '5 seconds'")
+      let before = try await queue.texts("SELECT counted_at::text FROM analysis.shard_count")
+      await QueueMonitor(queue.pool).keepHistory()
+      #expect(try await queue.texts("SELECT counted_at::text FROM analysis.shard_count") == before)
+    }
+  }
+
   @Test("Jobs by state, type and priority, workers, breakers, causes and sizes, as Prometheus wants them")
   func metrics() async throws {
     try await withJobs { (queue) async throws in
@@ -52,6 +74,8 @@ struct ServeTests {
       #expect(text["analysis_jobs{state=\"waiting\",type=\"ear\",priority=\"quarantine\"}"] == 0)
       #expect(text["analysis_jobs{state=\"scheduled\"}"] == 1 && text["analysis_jobs{state=\"dead\"}"] == 1)
       #expect(text["analysis_jobs_are_capped"] == 0)
+      #expect(text["analysis_queue_state{state=\"endpoint shut\"}"] == 1)
+      #expect(text["analysis_queue_state{state=\"working\"}"] == 0)
       #expect(try #require(text["analysis_oldest_waiting_seconds{type=\"throat\",priority=\"normal\"}"]) > 0)
       #expect(text["analysis_oldest_waiting_seconds{type=\"ear\",priority=\"normal\"}"] == 0)
       #expect(text["analysis_workers{state=\"alive\"}"] == 1 && text["analysis_workers{state=\"lost\"}"] == 0)

@@ -59,7 +59,7 @@ struct DoctorClusterTests {
       // Nobody works, no endpoint was named, everybody may connect, and the tests are the superuser.
       #expect(
         found.findings.filter { $0.state != "ok" }.map(\.check)
-          == ["rights.superuser", "rights.database", "workers.alive", "endpoint"])
+          == ["rights.superuser", "rights.database", "workers.state", "workers.alive", "endpoint"])
     }
   }
 

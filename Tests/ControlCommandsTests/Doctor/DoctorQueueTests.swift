@@ -34,12 +34,15 @@ struct DoctorQueueTests {
   @Test("that nobody works: a warning, and wrong when jobs wait")
   func nobody() async throws {
     try await withQueue { (queue) async throws in
-      #expect(try await queue.control.doctor().found.state("workers.alive") == "warning")
+      let empty = try await queue.control.doctor().found
+      #expect(
+        empty.state("workers.alive") == "warning" && empty.of("workers.state").map(\.seen) == ["no worker"])
       try await submit(queue)
       let found = try await queue.control.doctor().found.of("workers.alive")
       #expect(found.map(\.state) == ["wrong"] && found[0].seen.hasSuffix("1 jobs wait"))
       try await addWorker(queue)
-      #expect(try await queue.control.doctor().found.state("workers.alive") == "ok")
+      let served = try await queue.control.doctor().found
+      #expect(served.state("workers.alive") == "ok" && served.of("workers.state").map(\.seen) == ["working"])
     }
   }
 

@@ -40,6 +40,7 @@ struct StatusViewTests {
     ]
     queue.gauges = ["waiting": 20_000, "database_bytes": 5]
     queue.countedAgo = 2.5
+    queue.state = QueueState(.working)
     queue.rates = .init(tenSeconds: 20.04, minute: 16, fiveMinutes: nil)
     return StatusResponse(queue: queue, schemaVersion: 4)
   }
@@ -50,6 +51,7 @@ struct StatusViewTests {
     #expect(
       lines == [
         "waiting 10000+, running 64, scheduled 2, dead 1; counted 2 s ago",
+        "working",
         "done a second: 20.0 (10 s), 16.0 (1 min); empty in 10 min",
         "next scheduled run: 2026-10-01 00:00:00Z",
         "refunds to be applied: 3",
@@ -72,7 +74,7 @@ struct StatusViewTests {
     #expect(
       Fixed.json(busy)
         == [
-          #"{"schema_version":4,"waiting":{"value":10000,"exact":false},"in_flight":64,"#,
+          #"{"schema_version":4,"state":"working","state_reason":null,"waiting":{"value":10000,"exact":false},"in_flight":64,"#,
           #""scheduled":{"value":2,"exact":true},"next_scheduled_at":"2026-10-01T00:00:00.250Z","#,
           #""dead":{"value":1,"exact":true},"counted_seconds_ago":2.5,"#,
           #""done_per_second":{"10s":20.04,"1min":16.0,"5min":null},"seconds_until_empty":629.0,"#,

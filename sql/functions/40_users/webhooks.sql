@@ -115,7 +115,7 @@ BEGIN
     (SELECT count(*) FROM (
        SELECT FROM analysis.webhook_event e
        WHERE e.shard = o_shard AND e.webhook_id = p_webhook AND e.state = 0
-         AND e.at > clock_timestamp() - interval '1 minute' LIMIT 10) t) < 10,
+         AND e.at BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp() LIMIT 10) t) < 10,
     'a webhook is tested at most 10 times in a minute');
   -- It is due since the webhook is there, and so before all others.
   INSERT INTO analysis.webhook_event (shard, state, webhook_id, user_id, at, due_at)

@@ -229,7 +229,8 @@ BEGIN
       FROM analysis.webhook h WHERE h.id = t.webhook_id) o
     -- A success is written down every ten seconds at most: workers do not wait for each other's.
     WHERE w.id = t.webhook_id AND (
-      t.failed OR w.failures > 0 OR coalesce(w.last_success_at, '-infinity') < v_now - interval '10 seconds')
+      t.failed OR w.failures > 0
+        OR coalesce(w.last_success_at, '-infinity') NOT BETWEEN v_now - interval '10 seconds' AND v_now)
     RETURNING w.id, w.off_at)
   SELECT c.id FROM changed c WHERE c.off_at = v_now;
 END $$;

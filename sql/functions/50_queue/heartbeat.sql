@@ -53,7 +53,7 @@ COMMENT ON FUNCTION analysis.heartbeat IS
   'Moves the deadlines of a worker''s leases ahead; answers the leases that it still holds.';
 
 -- Says that a worker has ended in order; of one that was lost nothing is heard any more. refresh_gauges
--- removes both after a day.
+-- removes both after a day. The shard's counts are due again: the worker counts once more.
 CREATE OR REPLACE FUNCTION analysis.retire(p_shard smallint, p_worker bytea) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1500ms' AS $$
 BEGIN
@@ -61,6 +61,9 @@ BEGIN
     p_shard IS NOT NULL AND octet_length(p_worker) = 32, 'a worker leaves a shard, with its secret');
   UPDATE analysis.worker w SET ended_at = clock_timestamp(), in_flight = 0
   WHERE w.shard = p_shard AND w.id = analysis.worker_number(p_worker);
+  UPDATE analysis.shard_count c SET counted_at = '-infinity'
+  WHERE FOUND AND c.shard = ANY (ARRAY(
+    SELECT k.shard FROM analysis.shard_count k WHERE k.shard = p_shard FOR NO KEY UPDATE SKIP LOCKED));
 END $$;
 COMMENT ON FUNCTION analysis.retire IS
   'Records that a worker has ended in order.';

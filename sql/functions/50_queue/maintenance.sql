@@ -67,7 +67,8 @@ BEGIN
   SELECT n, analysis.measure(n), clock_timestamp() FROM unnest(ARRAY['database_bytes', 'waiting']) n
   ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, at = EXCLUDED.at;
   -- Workers that ended or were lost a day ago: nobody lists them any more.
-  DELETE FROM analysis.worker w WHERE w.heartbeat_at < clock_timestamp() - interval '1 day';
+  DELETE FROM analysis.worker w
+  WHERE w.heartbeat_at NOT BETWEEN clock_timestamp() - interval '1 day' AND clock_timestamp() + interval '1 day';
 EXCEPTION WHEN lock_not_available THEN
   NULL;
 END $$;

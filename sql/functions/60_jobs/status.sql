@@ -35,6 +35,15 @@ $$;
 COMMENT ON FUNCTION analysis.status_of_shard IS
   'Answers how many jobs of a shard are scheduled and dead, up to a bound.';
 
+-- Whether a worker lives: it has not ended and was heard of in the last fifteen seconds. A sign of life to come is
+-- from before the server's clock was set back.
+CREATE OR REPLACE FUNCTION analysis.worker_lives(p_heartbeat_at timestamptz, p_ended_at timestamptz)
+RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT p_ended_at IS NULL
+    AND p_heartbeat_at BETWEEN clock_timestamp() - interval '15 seconds' AND clock_timestamp()
+$$;
+
 -- The workers of one shard that were heard of in the last hour, those that have ended too.
 CREATE OR REPLACE FUNCTION analysis.status_of_workers(p_shard smallint)
 RETURNS TABLE (
@@ -45,14 +54,15 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     extract(epoch FROM clock_timestamp() - w.heartbeat_at)::float8, w.in_flight, w.report,
     w.ended_at IS NOT NULL
   FROM analysis.worker w
-  WHERE w.shard = p_shard AND w.heartbeat_at > clock_timestamp() - interval '1 hour'
+  WHERE w.shard = p_shard
+    AND w.heartbeat_at BETWEEN clock_timestamp() - interval '1 hour' AND clock_timestamp() + interval '1 hour'
   ORDER BY w.host, w.pid, w.id
 $$;
 COMMENT ON FUNCTION analysis.status_of_workers IS
   'Answers the workers of a shard that were heard of in the last hour.';
 
--- Every lane of every shard. Counts that workers keep are taken where they are at
--- most ten seconds old; o_counted_seconds says how old. Where no worker keeps them the lanes are counted
+-- Every lane of every shard. Counts that workers keep are taken where a worker lives and they are at
+-- most ten seconds old; o_counted_seconds says how old. Else the lanes are counted
 -- here and now, up to p_limit, and o_counted_seconds is NULL.
 CREATE OR REPLACE FUNCTION analysis.status_of_queue(p_limit int)
 RETURNS TABLE (
@@ -67,7 +77,9 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET
       FROM generate_series(0, analysis.setting_value('shards')::int - 1) g) s
     LEFT JOIN analysis.shard_count c
       ON c.shard = s.shard AND c.counted_at > clock_timestamp() - interval '10 seconds'
-        AND c.counted_at <= clock_timestamp())
+        AND c.counted_at <= clock_timestamp() AND EXISTS (
+          SELECT FROM analysis.worker w
+          WHERE w.shard = s.shard AND analysis.worker_lives(w.heartbeat_at, w.ended_at)))
   SELECT s.shard, l.lane::smallint, coalesce(q.waiting, 0), coalesce(q.is_exact, true),
     coalesce(q.in_flight, 0), coalesce(q.scheduled, 0),
     extract(epoch FROM clock_timestamp() - q.waiting_since)::float8, q.next_run,
@@ -86,8 +98,8 @@ $$;
 COMMENT ON FUNCTION analysis.status_of_queue IS
   'Answers how many jobs wait, run and are scheduled in each lane of each shard, and how old the counts are.';
 
--- How many jobs of each shard are dead, and how many units are to be refunded: as workers keep it where that
--- is at most ten seconds old, else counted here and now, up to p_limit. Who is restricted to clinics has
+-- How many jobs of each shard are dead, and how many units are to be refunded: as workers keep it where one lives and
+-- that is at most ten seconds old, else counted here and now, up to p_limit. Who is restricted to clinics has
 -- their own counted.
 CREATE OR REPLACE FUNCTION analysis.status_of_deaths(p_limit int)
 RETURNS TABLE (o_shard smallint, o_dead int, o_refunds int)
@@ -103,15 +115,16 @@ BEGIN
     FROM generate_series(0, analysis.setting_value('shards')::int - 1) g) s
   LEFT JOIN analysis.shard_count c
     ON c.shard = s.shard AND v_sees_all AND c.counted_at > clock_timestamp() - interval '10 seconds'
-      AND c.counted_at <= clock_timestamp()
+      AND c.counted_at <= clock_timestamp() AND EXISTS (
+        SELECT FROM analysis.worker w
+        WHERE w.shard = s.shard AND analysis.worker_lives(w.heartbeat_at, w.ended_at))
   LEFT JOIN LATERAL analysis.dead_counts(s.shard, p_limit) d ON c.shard IS NULL;
 END $$;
 COMMENT ON FUNCTION analysis.status_of_deaths IS
   'Answers how many jobs of each shard are dead and how many refunds are pending, up to a bound.';
 
 -- How many results were stored a second over the last ten seconds, minute and five minutes, by what workers
--- keep of it. Steps of which nothing was kept, since no worker lived, do not count; NULL where there is no
--- other.
+-- keep of it. Steps of which nothing was kept do not count; NULL where there is no other.
 CREATE OR REPLACE FUNCTION analysis.done_rates()
 RETURNS TABLE (o_10_seconds float8, o_1_minute float8, o_5_minutes float8)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -128,7 +141,7 @@ COMMENT ON FUNCTION analysis.done_rates IS
 
 -- How the queue was in the last p_seconds (two days at most), in p_parts (200 at most) of equal length, the
 -- oldest first: the mean of what waited and ran, and how much came to an end a second. NULL for a part of
--- which nothing was kept, since no worker lived.
+-- which nothing was kept: no worker lived, and no `analysisctl serve` ran.
 CREATE OR REPLACE FUNCTION analysis.queue_past(p_seconds int, p_parts int)
 RETURNS TABLE (
   o_at timestamptz, o_waiting float8, o_in_flight float8, o_done float8, o_dead float8, o_retried float8)
@@ -194,6 +207,72 @@ $$;
 COMMENT ON FUNCTION analysis.gauges IS
   'Answers the server''s estimates by name.';
 
+-- Whether jobs of each type are run: `working`, or why not: `no worker`, `paused` or `endpoint shut`, and in words what
+-- is to be said of it besides.
+CREATE OR REPLACE FUNCTION analysis.type_states()
+RETURNS TABLE (o_kind smallint, o_state text, o_why text)
+LANGUAGE sql STABLE AS $$
+  WITH alive AS MATERIALIZED (
+    SELECT CASE jsonb_typeof(w.report -> 'endpoints') WHEN 'array' THEN w.report -> 'endpoints' END AS endpoints
+    FROM analysis.worker w
+    WHERE analysis.worker_lives(w.heartbeat_at, w.ended_at)),
+  called AS (
+    SELECT k.kind, e.value ->> 'name' AS name, e.value ->> 'state' AS state, e.value ->> 'reason' AS reason
+    FROM (VALUES (1, 'throat'), (2, 'ear')) k(kind, name)
+    CROSS JOIN alive a
+    CROSS JOIN LATERAL jsonb_array_elements(a.endpoints) e
+    WHERE e.value -> 'kinds' ? k.name),
+  pauses AS (
+    SELECT p.o_scope AS scope, p.o_name AS name, p.o_reason AS reason FROM analysis.pauses_in_force() p)
+  SELECT k.kind::smallint, s.state, left(s.why, 500)
+  FROM (VALUES (1, 'throat'), (2, 'ear')) k(kind, name)
+  CROSS JOIN LATERAL (
+    SELECT 'no worker' AS state, NULL AS why, 1 AS rank WHERE NOT EXISTS (SELECT FROM alive)
+    UNION ALL
+    SELECT 'paused', p.reason, 2 FROM pauses p WHERE p.scope = 'all' OR p.scope = 'type' AND p.name = k.name
+    UNION ALL
+    -- A worker that names no endpoints may call one for each type.
+    SELECT 'no worker', format('none takes on %s jobs', k.name), 3
+    WHERE NOT EXISTS (SELECT FROM called c WHERE c.kind = k.kind)
+      AND NOT EXISTS (SELECT FROM alive a WHERE a.endpoints IS NULL)
+    UNION ALL
+    SELECT CASE WHEN bool_and(c.state = 'paused' OR p.name IS NOT NULL) THEN 'paused' ELSE 'endpoint shut' END,
+      min(coalesce(p.reason, c.reason)), 4
+    FROM called c
+    LEFT JOIN pauses p ON p.scope = 'endpoint' AND p.name = c.name
+    WHERE c.kind = k.kind
+    HAVING bool_and(p.name IS NOT NULL OR c.state IN ('paused', 'shut', 'probing'))
+    UNION ALL
+    SELECT 'working', NULL, 5
+    ORDER BY rank
+    LIMIT 1) s
+$$;
+
+-- The same of the whole queue: of a type of which jobs wait and none are run; else of one of which jobs are run.
+-- Whoever shows the queue shows this: status, batches watch, doctor, the dashboard and the metrics.
+CREATE OR REPLACE FUNCTION analysis.queue_state() RETURNS TABLE (o_state text, o_why text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+  WITH waiting AS MATERIALIZED (
+    SELECT DISTINCT analysis.kind_of(q.lane) AS kind
+    FROM analysis.lane_count q
+    JOIN analysis.shard_count c ON c.shard = q.shard
+    WHERE q.waiting > 0
+      AND c.counted_at BETWEEN clock_timestamp() - interval '10 seconds' AND clock_timestamp()),
+  states AS MATERIALIZED (
+    SELECT s.*, w.kind IS NOT NULL AS waits
+    FROM analysis.type_states() s
+    LEFT JOIN waiting w ON w.kind = s.o_kind)
+  SELECT s.o_state,
+    CASE WHEN s.o_state = 'working' OR s.o_why LIKE 'none takes on %'
+        OR (SELECT bool_and(a.o_state = s.o_state) FROM states a) THEN s.o_why
+      ELSE concat_ws(', ', (ARRAY['throat', 'ear'])[s.o_kind] || ' jobs', s.o_why) END
+  FROM states s
+  ORDER BY s.waits DESC, (s.o_state = 'working') = s.waits, s.o_kind
+  LIMIT 1
+$$;
+COMMENT ON FUNCTION analysis.queue_state IS
+  'Answers whether jobs are run, and why not.';
+
 -- The whole queue as one JSON object, all of one moment: what waits and runs, who works on it, and what is
 -- paused. Where no worker keeps counts, counting stops at p_limit, in each lane of each shard.
 CREATE OR REPLACE FUNCTION analysis.queue_overview(p_limit int) RETURNS jsonb
@@ -232,6 +311,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
       p.o_seconds_left AS "secondsLeft"
     FROM analysis.pauses_in_force() p)
   SELECT to_jsonb(r) || to_jsonb(d) || jsonb_build_object(
+      'state', (SELECT jsonb_build_object('name', s.o_state, 'why', s.o_why) FROM analysis.queue_state() s),
       'lanes', (SELECT jsonb_agg(l) FROM lanes l),
       'workers', (SELECT coalesce(jsonb_agg(w), '[]') FROM workers w),
       'pauses', (SELECT coalesce(jsonb_agg(p), '[]') FROM pauses p),

@@ -40,7 +40,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       ARRAY[
         'dead_counts', 'dead_causes', 'pauses_in_force', 'status_of_lanes', 'status_of_shard',
         'status_of_workers', 'status_of_queue', 'status_of_deaths', 'count_lanes', 'done_rates',
-        'queue_overview', 'queue_past', 'gauges', 'month_totals'
+        'queue_overview', 'queue_past', 'gauges', 'month_totals', 'queue_state', 'worker_lives'
       ] AS functions,
       ARRAY[
         'ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)',
@@ -50,7 +50,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT ARRAY[
       'list_jobs', 'list_dead', 'job_holder', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts',
       'job_death', 'deaths_of', 'failure_groups', 'period_text', 'list_batches', 'batch_counts',
-      'batch_causes', 'find_jobs', 'job_label_of', 'watch'
+      'batch_causes', 'find_jobs', 'job_label_of', 'watch', 'queue_state'
     ] AS functions),
   usage AS (
     SELECT
@@ -69,7 +69,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'uncancel_from', 'locate',
         'jobs_ended', 'job_state', 'wait_for', 'is_open_transaction', 'open_results', 'results_of',
         'analyses_of', 'period_text', 'image_rules', 'open_batch', 'submit_in_batch', 'add_refusals',
-        'billed_before', 'list_batches', 'batch_counts', 'batch_causes', 'find_jobs'],
+        'billed_before', 'list_batches', 'batch_counts', 'batch_causes', 'find_jobs', 'queue_state'],
       '{}'::text[]
     UNION ALL
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
@@ -105,7 +105,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     UNION ALL
     SELECT 'operator',
       s.functions || j.functions || ARRAY[
-        'pause', 'resume', 'cancel', 'uncancel', 'uncancel_from', 'retry_dead', 'lost_jobs',
+        'pause', 'resume', 'cancel', 'uncancel', 'uncancel_from', 'retry_dead', 'lost_jobs', 'refresh_counts',
         'notify_workers', 'usage_differences', 'list_webhooks'],
       s.tables
     FROM status s, jobs j
