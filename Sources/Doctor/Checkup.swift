@@ -89,7 +89,8 @@ public struct Checkup: Sendable {
 
   private var checks: [any DatabaseCheck] {
     let checks: [any DatabaseCheck] = [
-      ServerChecks(), SchemaChecks(), ClockCheck(), PoolerCheck(), TimeoutChecks(), ConnectionChecks(),
+      ServerChecks(), SchemaChecks(), ClockCheck(), PoolerCheck(), TimeoutChecks(), SettingChecks(),
+      ConnectionChecks(),
       SessionChecks(), HorizonChecks(),
       VacuumChecks(), VolumeChecks(), LogChecks(), PartitionCheck(), ZoneChecks(),
       RightsChecks(), OwnershipCheck(), ViewerCheck(), LoginLimitCheck(), PublicCheck(), AuditCheck(),
@@ -126,6 +127,7 @@ public struct Checkup: Sendable {
       case .some(.databaseMissing): "Check the database's name, or make it with createdb."
       case .some(.tls): "Check the certificates and PGSSLMODE."
       case .some(.proof): LocalProof.advice
+      case .some(.session): error.hint ?? "Take the setting back."
       case .some(.tooManyClients): "Raise max_connections, or end sessions that nobody needs."
       default: "Check that it runs and how to reach it: PGHOST, PGPORT, firewall, pg_hba.conf."
       }

@@ -125,8 +125,9 @@ extension JobQueueError {
   }
 
   /// What to look at when no connection could be made.
-  private static func advice(_ phase: ConnectionPhase?) -> String {
-    switch phase {
+  private static func advice(_ error: PostgreSQLError) -> String {
+    if let hint = error.hint { return hint }
+    return switch error.phase {
     case .some(.configuration): "Mend the connection settings (--database, or PG* variables and their files)."
     case .some(.passwordFile): "Only its owner may be able to read a password file."
     case .some(.authentication): "Check the role, its password file and the server's pg_hba.conf."
@@ -143,7 +144,7 @@ extension JobQueueError {
     }
     if error.code == .cancelled { return (.cancelled, "Cancelled", nil) }
     if error.isConnectionLoss || error.code == .closed {
-      return (.unreachable, "The database could not be reached", advice(error.phase))
+      return (.unreachable, "The database could not be reached", advice(error))
     }
     guard let state = error.sqlState else {
       return (

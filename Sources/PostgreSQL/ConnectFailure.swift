@@ -103,7 +103,7 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
   private enum Value: String {
     case configuration, passwordFile, nameResolution, refused, timeout, tls, proof, authentication
     case databaseMissing
-    case tooManyClients, startingUp, wrongServer, interrupted
+    case tooManyClients, startingUp, wrongServer, interrupted, session
   }
 
   private let value: Value
@@ -135,10 +135,13 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
   /// The server went away in the middle of connecting.
   public static let interrupted = ConnectionPhase(value: .interrupted)
 
+  /// A setting of the role or the database is not as the program needs it, and a pooler has the session.
+  public static let session = ConnectionPhase(value: .session)
+
   /// Whether waiting may cure it, without anybody changing a setting.
   public var isTransient: Bool {
     switch value {
-    case .configuration, .passwordFile, .tls, .proof, .authentication, .databaseMissing: false
+    case .configuration, .passwordFile, .tls, .proof, .authentication, .databaseMissing, .session: false
     case .nameResolution, .refused, .timeout, .tooManyClients, .startingUp, .wrongServer, .interrupted: true
     }
   }
@@ -159,6 +162,7 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
     case .startingUp: "the server is starting up or shutting down"
     case .wrongServer: "the server is not of the kind asked for"
     case .interrupted: "the server closed the connection while it was being made"
+    case .session: "the session is not as it has to be"
     }
   }
 }

@@ -121,7 +121,7 @@ public actor ConnectionPool: Queryable {
       attempt += 1
       do throws(PostgreSQLError) {
         let limit = min(until, EventLoop.now + configuration.connectTimeout)
-        let connection = try await Connection.connect(configuration, on: loop, until: limit)
+        let connection = try await Connection.connect(configuration, on: loop, until: limit, settled: until)
         guard isClosed else { return connection }
         await connection.close()
         throw closedError

@@ -35,6 +35,7 @@ public struct GivenSettings: Sendable {
     var database = ConnectionConfiguration(
       try values[ServiceOptions.database], applicationName: "analysis-worker")
     database.searchPath = ConnectionConfiguration.catalogOnly
+    database.settings = ConnectionConfiguration.plainSession
     database.serverProof = try values[SharedOptions.databaseProof]
     database.connectTimeout = try values[WorkerOptions.connectTimeout]
     return database

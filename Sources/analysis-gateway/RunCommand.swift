@@ -66,7 +66,8 @@ struct RunCommand {
   }
 
   private static func exitCode(of error: JobQueueError) -> ExitCode {
-    switch error.code {
+    if (error.underlying as? PostgreSQLError)?.phase == .session { return .usage }
+    return switch error.code {
     case .permission: .permission
     case .invalid: .usage
     case .server, .unexpectedAnswer: .internalError
@@ -115,6 +116,7 @@ struct RunCommand {
     var database = ConnectionConfiguration(
       try values[ServiceOptions.database], applicationName: "analysis-gateway")
     database.searchPath = ConnectionConfiguration.catalogOnly
+    database.settings = ConnectionConfiguration.plainSession
     database.serverProof = try values[SharedOptions.databaseProof]
     var configuration = GatewayConfiguration(database: database)
     configuration.connections = try values[GatewayOptions.connections]

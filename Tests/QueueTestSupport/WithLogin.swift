@@ -13,6 +13,7 @@ package func withLogin<R>(
     (login) async throws in
     var configuration = queue.database.configuration
     configuration.keywords["user"] = login
+    configuration.settings = HostileSettings.ofLogins
     if let onNotice { configuration.onNotice = { onNotice($0.message) } }
     let pool = ConnectionPool(configuration, on: queue.loop, size: 1)
     let outcome: Result<R, any Error>

@@ -35,7 +35,8 @@ package func withQueue<R>(
       if shards > 1 {
         try await queue.execute("UPDATE analysis.setting SET value = '\(shards)' WHERE name = 'shards'")
       }
-      return try await body(queue)
+      return try await body(
+        TestServer.isPooled ? queue.reached(by: TestServer.shared.programs(database: database.name)) : queue)
     }
   }
 }

@@ -20,6 +20,12 @@ DECLARE
   v_owner oid;
   v_schema pg_catalog.pg_namespace;
 BEGIN
+  IF pg_catalog.current_setting('server_encoding') <> 'UTF8' THEN
+    RAISE EXCEPTION 'the encoding of database % is %, which cannot hold all names; it has to be UTF8',
+      pg_catalog.current_database(), pg_catalog.current_setting('server_encoding')
+      USING ERRCODE = 'invalid_parameter_value',
+        HINT = 'Make the database anew: createdb --encoding UTF8 --template template0.';
+  END IF;
   SELECT n.* INTO v_schema FROM pg_catalog.pg_namespace n WHERE n.nspname = 'analysis';
   SELECT pg_catalog.regexp_replace(r.rolname, '_owner$', '') INTO v_prefix
   FROM pg_catalog.pg_roles r

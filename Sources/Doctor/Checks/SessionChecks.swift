@@ -89,3 +89,35 @@ struct TimeoutChecks: DatabaseCheck {
     }
   }
 }
+
+/// Settings of the database and of roles with which statements do something else, or nothing.
+struct SettingChecks: DatabaseCheck {
+  let group = "settings"
+
+  private static let settings =
+    ConnectionConfiguration.plainSession + [SessionSetting("default_transaction_read_only", "off")]
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    let names = Self.settings.map(\.name)
+    let findings = try await database.rows("settings", [.array(names)]).compactMap { row in
+      Self.judge(
+        whose: try row.string(0), name: try row.string(1), value: try row.string(2),
+        cure: try row.stringIfPresent(3))
+    }
+    return findings.isEmpty ? [.ok(group, "none that changes what statements do")] : findings
+  }
+
+  static func judge(whose: String, name: String, value: String, cure: String?) -> Finding? {
+    guard let setting = settings.first(where: { $0.name.lowercased() == name.lowercased() }),
+      value.lowercased() != setting.value, !setting.others.contains(value.lowercased())
+    else { return nil }
+    // What is read-only for this session `server.writable` tells.
+    if cure == nil, name == "default_transaction_read_only" { return nil }
+    return .warning(
+      "settings.\(name)",
+      "\(name) is \(value) for \(whose): back-ends' calls are refused or mean something else, and so do our programs "
+        + "through a pooler; on a direct connection they set it for themselves",
+      "Take it back: \(cure ?? "see ALTER ROLE, ALTER DATABASE and postgresql.conf"), or set it to \(setting.value)."
+    )
+  }
+}

@@ -11,6 +11,20 @@ struct FunctionDefinition: Sendable, Equatable {
   /// Its settings, as the server writes them but for capitals in names: `search_path=pg_catalog, pg_temp`.
   let settings: Set<String>
 
+  /// What each function with its owner's rights fixes beside its own settings, as the server writes it: what a caller's
+  /// session could print of the statements within, or change of what they mean and store.
+  static let contract = [
+    "client_min_messages=notice", "standard_conforming_strings=on", "array_nulls=on",
+    "transform_null_equals=off",
+    "quote_all_identifiers=off", "DateStyle=ISO, MDY", "IntervalStyle=postgres", "TimeZone=UTC",
+    "extra_float_digits=1", "bytea_output=hex",
+  ]
+
+  /// The settings that the server is to have.
+  var settingsInForce: Set<String> {
+    hasOwnersRights ? settings.union(Self.contract.map(Self.setting)) : settings
+  }
+
   private static let quote = "$$"
   private static let creations = [
     "CREATE OR REPLACE FUNCTION analysis.", "CREATE FUNCTION analysis.",

@@ -88,6 +88,7 @@ public struct Migrator: Sendable {
       _ = try await step(waiting, asOwner: true) { transaction, running in
         running.name = "rights and the coming months"
         _ = try await transaction.query(finally, deadline: deadline)
+        try await close(transaction)
         return MigrationStep?.none
       }
     }
@@ -122,8 +123,10 @@ public struct Migrator: Sendable {
     while true {
       let running = Running()
       do {
-        return try await database.transaction(deadline: until - EventLoop.now) { transaction in
-          try await transaction.execute(script: SQLFiles.required("migrator/path.sql"))
+        return try await database.transaction(
+          isolation: .readCommitted, deadline: until - EventLoop.now
+        ) { transaction in
+          try await transaction.execute(script: SQLFiles.required("migrator/session.sql"))
           if asOwner { try await transaction.execute(script: SQLFiles.required("migrator/owner.sql")) }
           // Nobody but another migrator waits behind this lock, so it is waited for without a limit.
           try await limit(waits: .zero, in: transaction)
@@ -190,8 +193,18 @@ public struct Migrator: Sendable {
     let sql = step.kind == .preparation ? SQLFiles.required("migrator/prepare.sql") : step.sql
     try await transaction.execute(script: sql, deadline: deadline)
     try await record(step, in: transaction)
-    try await transaction.execute(script: SQLFiles.required("migrator/close.sql"), deadline: deadline)
+    try await close(transaction)
     return step
+  }
+
+  /// Closes what a step has made to everybody, and has the functions fix what a caller's session could have set.
+  private func close(_ transaction: Transaction) async throws {
+    let changes = try await transaction.query(
+      SQLFiles.required("migrator/close.sql"), [.array(FunctionDefinition.contract)], deadline: deadline
+    ).map { try $0.string(0) }
+    if !changes.isEmpty {
+      try await transaction.execute(script: changes.joined(separator: ";\n"), deadline: deadline)
+    }
   }
 
   private func record(_ step: MigrationStep, in transaction: Transaction) async throws {
@@ -213,8 +226,8 @@ public struct Migrator: Sendable {
   /// What is recorded, read with no more rights than the schema's owner has where this session may act as that.
   private func stateAsOwner() async throws(JobQueueError) -> SchemaState {
     do {
-      return try await database.transaction(readOnly: true) { transaction in
-        try await transaction.execute(script: SQLFiles.required("migrator/path.sql"))
+      return try await database.transaction(isolation: .readCommitted, readOnly: true) { transaction in
+        try await transaction.execute(script: SQLFiles.required("migrator/session.sql"))
         if try await transaction.query(SQLFiles.required("migrator/may_act.sql")).single().bool("may_act") {
           try await transaction.execute(script: SQLFiles.required("migrator/owner.sql"))
         }

@@ -94,7 +94,7 @@ extension SchemaState {
     guard let found, found.definition.body == expected.body else { return expected.name }
     var differences: [String] = []
     if found.definition.hasOwnersRights != expected.hasOwnersRights { differences.append("rights") }
-    if found.definition.settings != expected.settings { differences.append("settings") }
+    if found.definition.settings != expected.settingsInForce { differences.append("settings") }
     if let owner = found.foreignOwner { differences.append("owner \(owner)") }
     let strangers = found.callers.filter { !(present.granted[$0]?.contains(expected.name) ?? false) }
     if !strangers.isEmpty { differences.append("open to \(strangers.joined(separator: ", "))") }

@@ -49,7 +49,7 @@ struct SchemaState: Sendable {
   /// What makes the roles, the schema and the migrator's tables, as a session would run it that goes on with the steps.
   private static func preparation(rolePrefix: String?) -> String {
     [
-      SQLFiles.required("migrator/path.sql"), setup(rolePrefix: rolePrefix),
+      SQLFiles.required("migrator/session.sql"), setup(rolePrefix: rolePrefix),
       SQLFiles.required("migrator/owner.sql"),
       SQLFiles.required("migrator/prepare.sql"),
     ].joined(separator: "\n").replacing("SET LOCAL ", with: "SET ")

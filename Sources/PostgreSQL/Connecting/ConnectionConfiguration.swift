@@ -21,6 +21,8 @@ public struct ConnectionConfiguration: Sendable {
   /// name needs none and is sent as it is. Statements of a pipeline that is no transaction have to be of that kind, and rows
   /// are streamed within a transaction.
   public var searchPath: String?
+  /// What the server's sessions have to have set.
+  public var settings: [SessionSetting] = []
   /// Whether the server keeps statements that come again and again parsed. Before the first, a connection asks whether
   /// the server's session is its own, which is a statement more.
   public var keepsStatements = true
@@ -50,6 +52,16 @@ public struct ConnectionConfiguration: Sendable {
 
   /// The server's own names and no others; for ``searchPath``.
   public static let catalogOnly = "pg_catalog, pg_temp"
+
+  /// As a server sets it by itself: statements mean what they say, functions of the schema see what others commit, and
+  /// warnings are heard; for ``settings``.
+  public static let plainSession = [
+    SessionSetting("default_transaction_isolation", "read committed"), SessionSetting("row_security", "on"),
+    SessionSetting("standard_conforming_strings", "on"), SessionSetting("array_nulls", "on"),
+    SessionSetting("transform_null_equals", "off"), SessionSetting("quote_all_identifiers", "off"),
+    SessionSetting("IntervalStyle", "postgres"),
+    SessionSetting("client_min_messages", "notice", or: ["warning", "info"]),
+  ]
 
   /// The keywords in the order in which libpq is to read them: a later one wins.
   var parameters: [(keyword: String, value: String)] {

@@ -51,11 +51,17 @@ public actor Connection: Queryable {
     _ configuration: ConnectionConfiguration = ConnectionConfiguration(), on loop: EventLoop
   ) async throws(PostgreSQLError) -> Connection {
     let until = EventLoop.now + configuration.connectTimeout
-    return try await connect(configuration, on: loop, until: until)
+    return try await connect(
+      configuration, on: loop, until: until,
+      settled: max(until, EventLoop.now + configuration.defaultDeadline))
   }
 
+  /// - Parameters:
+  ///   - until: When it has to be up.
+  ///   - settled: When its first answer has to be there, for which a pooler may let it wait.
   static func connect(
-    _ configuration: ConnectionConfiguration, on loop: EventLoop, until: ContinuousClock.Instant
+    _ configuration: ConnectionConfiguration, on loop: EventLoop, until: ContinuousClock.Instant,
+    settled: ContinuousClock.Instant
   ) async throws(PostgreSQLError) -> Connection {
     let outcome = await ConnectAttempt(configuration, until: until).run(on: loop)
     if let tell = configuration.onConnect {
@@ -64,6 +70,7 @@ public actor Connection: Queryable {
     let fresh = try outcome.get()
     let connection = Connection(fresh, configuration, loop)
     await connection.start()
+    try await connection.settle(until: settled)
     return connection
   }
 

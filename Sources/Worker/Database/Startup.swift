@@ -17,7 +17,7 @@ struct Startup {
   private static func kind(ofSettings error: JobQueueError) -> WorkerError.Kind? {
     guard let cause = error.underlying as? PostgreSQLError, cause.sqlState == nil else { return nil }
     return switch cause.phase {
-    case .some(.configuration): .configuration
+    case .some(.configuration), .some(.session): .configuration
     case .some(.passwordFile): .permission
     default: nil
     }

@@ -46,6 +46,56 @@ struct SettingTests {
     }
   }
 
+  @Test(
+    "Whatever a session has set, the same values are taken, and with each of them jobs are submitted and completed"
+  )
+  func whateverIsSet() async throws {
+    try await withCheckedQueue { queue async throws in
+      try await queue.addUser("u")
+      let settings = try await SettingDirectory(queue.pool).list()
+      let values =
+        [
+          "", "0", "1", "0:5", "0.5", "1x0", "1:0", "1.0", "01", "9", "99999", "100000", "5242879", "64",
+          "9999999999", "999999999999999999", "5,2,1", "99,99,99", "yes", "no", "UTC", "localtime",
+          "Asia/Jakarta",
+          "1 day", "P1Y2M", "P7Y", "1-2", "7-0", "1 2:03:04", "@ 8 years", "-1 year 400 days",
+          "-1 year +4000 days",
+          "-7 years -2 days ago", "1 day ago", "10 years", "infinity", "1 year 1 mon -1 day",
+        ]
+      var taken: [[String]] = []
+      for script in ["", HostileSettings.script] {
+        var soFar: [String] = []
+        try await withLogin("office\(taken.count)", of: ["administrator"], in: queue) { login in
+          try await login.execute(script: script)
+          for setting in settings where setting.name != "shards" {
+            for value in values {
+              let call = SQLStatement(
+                "SELECT analysis.set_setting($1, $2, analysis.setting_value($1))",
+                [.text(setting.name), .text(value)])
+              do { _ = try await login.query(call) } catch let error as PostgreSQLError {
+                #expect(error.sqlState == "22023", "\(setting.name) \(value): \(error)")
+                continue
+              }
+              soFar.append("\(setting.name) = \(value)")
+              // Some refuse submits, and so no completion.
+              if !setting.name.hasPrefix("max_"), setting.name != "require_encryption" {
+                _ = try await queue.create([Ask("u", image: "\(taken.count) \(setting.name) \(value)")])
+                #expect(
+                  try await queue.complete(try await queue.claim()).count == 1, "\(setting.name) \(value)")
+              }
+            }
+            _ = try await queue.pool.query(
+              "UPDATE analysis.setting SET value = $2 WHERE name = $1",
+              [.text(setting.name), .text(setting.standard)])
+          }
+        }
+        taken.append(soFar)
+      }
+      #expect(taken[0].count > 30)
+      #expect(taken[0] == taken[1])
+    }
+  }
+
   @Test("A new database has each setting that there is, at its default")
   func defaults() async throws {
     try await withCheckedQueue { queue async throws in

@@ -99,6 +99,29 @@ struct LeakTests {
     }
   }
 
+  @Test(
+    "No login is sent the plan, or anything else, of a statement within a function that has the owner's rights",
+    arguments: roles)
+  func plansSent(role: String) async throws {
+    try await with(role) { (_, login, said) async throws in
+      let calls = try await login.query(
+        Self.granted.replacing("AND p.prokind = 'f'", with: "AND p.prosecdef AND p.prokind = 'f'")
+      ).map { try $0.string(0) }.filter { $0.contains("(") }
+      #expect(!calls.isEmpty)
+      try await login.execute(script: "SET client_min_messages = log; SET debug_print_plan = on")
+      for call in calls {
+        let before = said.all.count
+        do { _ = try await login.query("SELECT count(*) FROM \(call)") } catch let error as PostgreSQLError {
+          #expect(error.sqlState != nil, "\(error)")
+        }
+        // Its own statement's plan is the caller's.
+        let sent = said.all.dropFirst(before)
+        #expect(
+          sent.count { $0 == "plan:" } <= 1 && sent.allSatisfy { $0 == "plan:" }, "\(call): \(sent.count)")
+      }
+    }
+  }
+
   @Test("No role but the owner reads a result, an image or a failure by a table, a month's table or a view")
   func closed() async throws {
     for role in Self.roles {

@@ -23,6 +23,13 @@ struct DoctorServerTests {
         "warning"
       ),
       ("track_counts = off", "vacuum.automatic", "wrong"),
+      (
+        "default_transaction_isolation = 'repeatable read'", "settings.default_transaction_isolation",
+        "warning"
+      ),
+      ("standard_conforming_strings = off", "settings.standard_conforming_strings", "warning"),
+      ("row_security = off", "settings.row_security", "warning"),
+      ("work_mem = '8MB'", "settings", "ok"),
     ])
   func settings(setting: String, check: String, state: String) async throws {
     try await withQueue { (queue) async throws in
@@ -48,6 +55,34 @@ struct DoctorServerTests {
           try await queue.control.doctor().found.of("timeouts.statement_timeout").allSatisfy {
             !$0.seen.contains(role)
           })
+      }
+    }
+  }
+
+  @Test("settings of a login of the installation that its calls do not go with, each with its cure")
+  func roleSettings() async throws {
+    try await withQueue { (queue) async throws in
+      try await withLoginRole(on: queue.pool, in: ["analysis_submitter"]) { role in
+        // In this database alone: the doctors of other tests would report it too.
+        for (setting, shown) in [
+          ("default_transaction_isolation = serializable", "default_transaction_isolation is serializable"),
+          ("default_transaction_read_only = on", "default_transaction_read_only is on"),
+          ("array_nulls = off", "array_nulls is off"),
+        ] {
+          let name = String(setting.prefix { $0 != " " })
+          let alter = "ALTER ROLE \(role) IN DATABASE \(queue.database.name)"
+          try await queue.execute("\(alter) SET \(setting)")
+          let found = try await queue.control.doctor().found.of("settings.\(name)").filter {
+            $0.seen.contains(role)
+          }
+          #expect(found.map(\.state) == ["warning"])
+          #expect(found.first?.seen.hasPrefix("\(shown) for role \(role)") == true, "\(found)")
+          #expect(found.first?.advice?.contains("\(alter) RESET \(name)") == true, "\(found)")
+          try await queue.execute("\(alter) RESET \(name)")
+          #expect(
+            try await queue.control.doctor().found.of("settings.\(name)").filter { $0.seen.contains(role) }
+              == [])
+        }
       }
     }
   }

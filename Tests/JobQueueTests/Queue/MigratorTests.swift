@@ -63,6 +63,76 @@ struct MigratorTests {
     }
   }
 
+  @Test(
+    "refuses a database of another encoding before its first statement",
+    arguments: ["LATIN1", "SQL_ASCII", "EUC_JP"])
+  func encoding(name: String) async throws {
+    try await withTestDatabase { database in
+      let loop = try EventLoop(name: "test")
+      let other = "\(database.name)_\(name.lowercased())"
+      let owner = ConnectionPool(database.configuration, on: loop, size: 1)
+      try await owner.execute(
+        script: "CREATE DATABASE \(other) ENCODING '\(name)' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+      var configuration = database.configuration
+      configuration.keywords["dbname"] = other
+      let pool = ConnectionPool(configuration, on: loop, size: 2)
+      let error = await #expect(throws: JobQueueError.self) { try await Migrator(pool).migrate() }
+      #expect(
+        "\(error.map { "\($0)" } ?? "")".contains("createdb --encoding UTF8"), "\(String(describing: error))")
+      #expect(try await pool.query("SELECT to_regnamespace('analysis') IS NULL").single().bool(0))
+      await pool.close()
+      try await owner.execute(script: "DROP DATABASE \(other)")
+      await owner.close()
+    }
+  }
+
+  @Test("does all of it whatever the database has set")
+  func settings() async throws {
+    try await withPool { pool async throws in
+      let name = try await pool.query("SELECT current_database()::text").single().string(0)
+      try await pool.execute(script: HostileSettings.script(for: "DATABASE \(name)"))
+      let hostile = ConnectionPool(
+        ConnectionConfiguration(pool.configuration.conninfo), on: try EventLoop(name: "hostile"), size: 2)
+      _ = try await Migrator(hostile).migrate()
+      await hostile.close()
+      // As a program looks.
+      var configuration = pool.configuration
+      configuration.settings = ConnectionConfiguration.plainSession
+      let plain = ConnectionPool(configuration, on: pool.loop, size: 2)
+      #expect(try await Migrator(plain).status().isCurrent)
+      #expect(try await Migrator(plain).altered() == [])
+      await plain.close()
+    }
+  }
+
+  @Test("takes the time that it takes, however short the limits of the database are")
+  func timeouts() async throws {
+    try await withPool { pool async throws in
+      let name = try await pool.query("SELECT current_database()::text").single().string(0)
+      try await pool.execute(
+        script: """
+          ALTER DATABASE \(name) SET statement_timeout = '500ms';
+          ALTER DATABASE \(name) SET idle_in_transaction_session_timeout = '500ms'
+          """)
+      let limited = ConnectionPool(
+        ConnectionConfiguration(pool.configuration.conninfo), on: try EventLoop(name: "limited"), size: 2)
+      let slow = Migration(number: 1, name: "0001_slow", text: "SELECT pg_catalog.pg_sleep(1);")
+      #expect(
+        try await Migrator(limited, source: source([slow])).migrate().map(\.name) == ["prepare", "0001_slow"])
+      await limited.close()
+    }
+  }
+
+  @Test("gives each function with its owner's rights the same settings, and tells of one that lost them")
+  func contract() async throws {
+    try await withQueue { queue async throws in
+      try await queue.execute("ALTER FUNCTION analysis.list_settings() RESET client_min_messages")
+      #expect(try await Migrator(queue.pool).altered() == ["list_settings (settings)"])
+      #expect(try await Migrator(queue.pool).migrate().isEmpty)
+      #expect(try await Migrator(queue.pool).altered() == [])
+    }
+  }
+
   @Test("shows the SQL that it would run, and changes nothing by it")
   func plan() async throws {
     try await withPool { pool async throws in

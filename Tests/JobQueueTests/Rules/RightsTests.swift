@@ -222,14 +222,15 @@ struct RightsTests {
     }
   }
 
-  @Test("Every function that a role may call keeps its own search path")
-  func searchPath() async throws {
+  @Test("Every function with its owner's rights fixes what a session could have set")
+  func settings() async throws {
     try await withCheckedQueue { (queue) async throws in
       let open = try await queue.texts(
         """
         SELECT p.proname FROM pg_proc p
         WHERE p.pronamespace = 'analysis'::regnamespace AND p.prosecdef
-          AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(p.proconfig, '{}'))
+          AND NOT coalesce(p.proconfig, '{}') @> ARRAY['search_path=pg_catalog, pg_temp', 'client_min_messages=notice',
+            'standard_conforming_strings=on', 'TimeZone=UTC', 'DateStyle=ISO, MDY', 'IntervalStyle=postgres']
         """)
       #expect(open == [])
     }

@@ -11,9 +11,13 @@ public func withLoginRole<R>(
   on database: some Queryable, named suffix: String = "login", in groups: [String] = [],
   _ body: (String) async throws -> R
 ) async throws -> R {
-  let role = try await database.query("SELECT current_database()::text").single().string(0) + "_" + suffix
+  let name = try await database.query("SELECT current_database()::text").single().string(0)
+  let role = name + "_" + suffix
   let membership = groups.isEmpty ? "" : " IN ROLE \(groups.joined(separator: ", "))"
   try await database.execute(script: "CREATE ROLE \(role) LOGIN\(membership)")
+  if HostileSettings.isOn {
+    try await database.execute(script: HostileSettings.script(for: "ROLE \(role) IN DATABASE \(name)"))
+  }
   let outcome: Result<R, any Error>
   do { outcome = .success(try await body(role)) } catch { outcome = .failure(error) }
   try await dropLoginRole(role, on: database)

@@ -29,7 +29,11 @@ public struct TestDatabase: Sendable {
   }
 
   /// A configuration for it.
-  public var configuration: ConnectionConfiguration { ConnectionConfiguration(conninfo) }
+  public var configuration: ConnectionConfiguration {
+    var configuration = ConnectionConfiguration(conninfo)
+    configuration.settings = HostileSettings.undone
+    return configuration
+  }
 
   /// The same database for connections of a role.
   public func login(_ role: String) -> TestDatabase {

@@ -12,6 +12,10 @@ public actor TestServer {
   /// Whether it is the process's own, on this machine and set up as the tests of passwords need it.
   public static var isPrivate: Bool { getenv("ANALYSIS_TEST_SERVER") == nil }
 
+  /// Whether programs reach it through PgBouncer in transaction mode: `scripts/test --pooled`.
+  public static let isPooled = getenv("ANALYSIS_TEST_POOLED") != nil && isPrivate && Pooler.isAvailable
+
+  private var pooling: Task<Pooler, any Error>?
   private var starting: Task<(conninfo: String, pool: ConnectionPool), any Error>?
   private var templates: [String: Task<String, any Error>] = [:]
   private var made = 0
@@ -21,6 +25,24 @@ public actor TestServer {
     let server = try await server().conninfo
     guard server.contains("://") else { return "\(server) dbname=\(database)" }
     return server + (server.contains("?") ? "&" : "?") + "dbname=\(database)"
+  }
+
+  /// How programs and logins reach one of the databases: through a pooler, where that is asked for.
+  public func programs(database: String) async throws -> String {
+    guard Self.isPooled else { return try await conninfo(database: database) }
+    let pooling =
+      pooling
+      ?? Task {
+        // Logins come and go: it asks the server for them.
+        let pooler = try Pooler(
+          to: try await conninfo(),
+          settings: ["auth_user": "postgres", "max_client_conn": "1000", "default_pool_size": "10"],
+          users: ["postgres"])
+        try await pooler.start()
+        return pooler
+      }
+    self.pooling = pooling
+    return try await pooling.value.conninfo(database: database)
   }
 
   /// Whether the server has the files of an extension, such as those of PostgreSQL's contrib modules.
@@ -92,6 +114,9 @@ public actor TestServer {
     for attempt in 1... {
       do {
         _ = try await pool.query("CREATE DATABASE \(name) TEMPLATE \(original)")
+        if HostileSettings.isOn {
+          try await pool.execute(script: HostileSettings.script(for: "DATABASE \(name)"))
+        }
         return
       } catch {
         guard error.sqlState == "55006", attempt < 100 else { throw error }

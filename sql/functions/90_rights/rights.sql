@@ -221,7 +221,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     CROSS JOIN LATERAL unnest(r.o_tables) t(name)
     CROSS JOIN LATERAL unnest(
       CASE WHEN t.name LIKE '%(%' THEN string_to_array(rtrim(split_part(t.name, '(', 2), ')'), ',')
-           ELSE '{NULL}' END) c(name)),
+           ELSE ARRAY[NULL::text] END) c(name)),
   relations AS (
     SELECT c.oid, c.relname, c.relowner, c.relacl,
       p.relname = ANY (ARRAY[

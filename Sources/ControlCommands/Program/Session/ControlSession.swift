@@ -96,6 +96,7 @@ extension ControlContext {
     configuration.serverProof = try self[SharedOptions.databaseProof]
     configuration.applicationName = "analysisctl"
     configuration.searchPath = ConnectionConfiguration.catalogOnly
+    configuration.settings = ConnectionConfiguration.plainSession
     configuration.onNotice = { log.serverSaid($0.message, severity: $0.severity) }
     return configuration
   }

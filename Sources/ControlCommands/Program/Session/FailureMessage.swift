@@ -100,7 +100,7 @@ enum FailureMessage {
     switch error.phase {
     case .some(.tooManyClients), .some(.startingUp): return .tryLater
     case .some(.authentication), .some(.passwordFile): return .permission
-    case .some(.configuration): return .usage
+    case .some(.configuration), .some(.session): return .usage
     case .some: return .unreachable
     case nil: break
     }

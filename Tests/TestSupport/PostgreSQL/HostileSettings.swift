@@ -1,0 +1,46 @@
+import Glibc
+public import PostgreSQL
+
+/// What a role, a database or a session may set by itself, each as it hurts most: no function and no program of ours may do
+/// anything else under them.
+public enum HostileSettings {
+  /// Whether every database and login of the tests has them: `scripts/test --settings hostile`.
+  public static let isOn = getenv("ANALYSIS_TEST_SETTINGS").map { String(cString: $0) } == "hostile"
+
+  /// Names, and what each is here and usually.
+  private static let all = [
+    ("client_min_messages", "log", "notice"), ("debug_print_plan", "on", "off"),
+    ("debug_print_rewritten", "on", "off"),
+    ("standard_conforming_strings", "off", "on"), ("escape_string_warning", "off", "on"),
+    ("backslash_quote", "off", "safe_encoding"), ("array_nulls", "off", "on"),
+    ("transform_null_equals", "on", "off"),
+    ("quote_all_identifiers", "on", "off"), ("DateStyle", "SQL, DMY", "ISO, MDY"),
+    ("IntervalStyle", "sql_standard", "postgres"), ("TimeZone", "Asia/Kathmandu", "UTC"),
+    ("extra_float_digits", "-15", "1"), ("bytea_output", "escape", "hex"), ("xmlbinary", "hex", "base64"),
+    ("row_security", "off", "on"), ("default_text_search_config", "pg_catalog.german", "pg_catalog.simple"),
+    ("plpgsql.extra_errors", "all", "none"), ("plpgsql.print_strict_params", "on", "off"),
+    ("plpgsql.check_asserts", "off", "on"),
+    ("default_transaction_isolation", "repeatable read", "read committed"),
+    ("default_transaction_deferrable", "on", "off"),
+  ]
+
+  /// What our functions refuse with the cure, and the server itself.
+  private static let refused = ["default_transaction_isolation", "row_security"]
+
+  /// What a caller sets for its own session.
+  public static let script = all.filter { $0.0 != refused[0] }.map { "SET \($0.0) = '\($0.1)';" }.joined(
+    separator: "\n")
+
+  /// Sets them for a database or a role.
+  ///
+  /// - Parameter object: `DATABASE name` or `ROLE name IN DATABASE name`.
+  public static func script(for object: String) -> String {
+    "LOAD 'plpgsql';\n" + all.map { "ALTER \(object) SET \($0.0) = '\($0.1)';" }.joined(separator: "\n")
+  }
+
+  /// By which a test's own connection is none the worse.
+  static let undone = isOn ? all.map { SessionSetting($0.0, $0.2) } : []
+
+  /// By which a test's login has them all but for what is refused.
+  public static let ofLogins = undone.filter { refused.contains($0.name) }
+}
