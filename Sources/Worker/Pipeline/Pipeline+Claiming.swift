@@ -96,9 +96,9 @@ extension Pipeline {
       images: Self.imagesOfClaim.count, bytes: min(bytes, Self.imagesOfClaim.bytes))
   }
 
-  /// Jobs whose type is paused count too.
+  /// Jobs whose type is paused count too, and quarantined ones that wait for the one in flight.
   private func mayHaveJobs(_ shard: Int16) -> Bool {
-    shards[shard]?.claims.contains { !$0.isIdle(quarantineInFlight: holdsQuarantined) } ?? false
+    shards[shard]?.claims.contains { !$0.isIdle(quarantineInFlight: false) } ?? false
   }
 
   /// The schema is of the version before.
@@ -191,13 +191,12 @@ extension Pipeline {
   /// Takes in the answer to a look.
   func looked(_ look: Look, found: [Int16: ShardWork]) {
     let now = EventLoop.now
-    let wereIdle = busyShards.isEmpty
     for shard in shards.keys where shards[shard]?.wakeUps == look.wakeUps[shard] {
       let waiting = found[shard]?.waiting ?? [:]
       for gate in gates.indices { shards[shard]?.claims[gate].looked(waiting, now: now) }
       if !waiting.isEmpty { mayHaveWork(shard) }
     }
-    if wereIdle, !busyShards.isEmpty { claimBell.ring() }
+    if !busyShards.isEmpty { claimBell.ring() }
   }
 
   /// A look failed: it is made again.

@@ -143,6 +143,26 @@ struct LeaseTests {
     }
   }
 
+  @Test("The next quarantined job follows as soon as the one before it has ended")
+  func quarantineWithoutPolls() async throws {
+    try await withQueue { queue in
+      try await queue.addUser()
+      try await queue.submit(20)
+      _ = try await queue.pool.query("UPDATE analysis.ready SET lane = 7, tries = 512")
+      let backend = try Backend()
+      // The queue is looked at once: nothing but the end of a job brings the next one.
+      let worker = try Running(queue, [.throat: backend]) {
+        $0.idlePoll = .seconds(3600)
+        $0.promoteEvery = .seconds(3600)
+      }
+      try await eventually("all results") { try await queue.results == 20 }
+      #expect(backend.mostOpen == 1)
+      worker.stop()
+      _ = try await worker.summary()
+      try await queue.expectSound()
+    }
+  }
+
   @Test("Two workers share four shards; each job is called for once")
   func twoWorkers() async throws {
     try await withQueue(shards: 4) { queue in
