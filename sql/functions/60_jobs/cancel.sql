@@ -27,10 +27,6 @@ DECLARE
   v_open bigint[];
   v_cancelled bigint[];
   v_owner bigint[];                    -- whose those are
-  v_freed_user bigint[] := '{}';       -- with the next three: places that are given up
-  v_freed_lane smallint[] := '{}';
-  v_freed_source smallint[] := '{}';
-  v_freed_later int[] := '{}';
 BEGIN
   IF (p_shard IS NOT NULL AND coalesce(cardinality(p_jobs), 0) <= 100000) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'jobs are cancelled in one shard, at most 100000 in a call');
@@ -64,8 +60,9 @@ BEGIN
         SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.source, k.vt FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
         FOR NO KEY UPDATE SKIP LOCKED) j;
-      v_busy := ARRAY(SELECT l.o_job FROM analysis.locate_of(p_shard, v_left, v_submitters) l
-                      WHERE NOT (l.o_job = ANY (coalesce(v_found.id, '{}'))));
+      v_busy := v_busy || ARRAY(
+        SELECT l.o_job FROM analysis.locate_of(p_shard, v_left, v_submitters) l
+        EXCEPT SELECT unnest(v_found.id));
     END;
     v_job := v_job || v_found.id;
     v_period := v_period || v_found.period;
@@ -75,7 +72,7 @@ BEGIN
     v_source := v_source || v_found.source;
     v_vt := v_vt || v_found.vt;
     v_left := ARRAY(
-      SELECT i FROM unnest(v_left) i WHERE NOT (i = ANY (v_job)) AND NOT (i = ANY (v_busy)) ORDER BY 1);
+      SELECT unnest(v_left) EXCEPT SELECT unnest(v_job) EXCEPT SELECT unnest(v_busy) ORDER BY 1);
   END LOOP;
 
   -- 2. With the locks, which of them are dead is decided.
@@ -99,46 +96,48 @@ BEGIN
     SELECT p_shard, e.period, e.user_id, e.job_id, 'cancelled', v_now FROM ended e)
   SELECT array_agg(e.job_id), array_agg(e.user_id) INTO v_cancelled, v_owner FROM ended e;
 
-  -- 4. Close them, by a plan of their months, of which alone it takes locks; and take them out where they
-  --    wait: in their own lane or in the quarantine lane; each by its whole key, so that no plan can go
-  --    through the queue. The job's lock keeps it from being moved meanwhile.
+  -- 4. Close them, by a plan of their months, of which alone it takes locks. The job's lock keeps it from
+  --    being moved meanwhile.
   IF v_cancelled IS NOT NULL THEN
     EXECUTE
       'UPDATE analysis.job k SET closed = true
        WHERE k.shard = $1 AND k.period = ANY ($2) AND k.id = ANY ($3)'
     USING p_shard, ARRAY(SELECT DISTINCT m FROM unnest(v_period) m), v_cancelled;
   END IF;
-  FOR i IN 1 .. cardinality(v_job) LOOP
-    CONTINUE WHEN NOT (v_job[i] = ANY (v_cancelled)) IS TRUE;
-    DELETE FROM analysis.ready r
-    WHERE r.shard = p_shard AND r.lane = v_lane[i] AND r.vt = v_vt[i] AND r.job_id = v_job[i];
-    IF NOT FOUND THEN
-      v_lane[i] := analysis.quarantine_of(v_kind[i]);
-      DELETE FROM analysis.ready r
-      WHERE r.shard = p_shard AND r.lane = v_lane[i] AND r.vt = v_vt[i] AND r.job_id = v_job[i];
-    END IF;
-    IF FOUND THEN
-      CONTINUE WHEN v_source[i] = 2;
-      v_freed_source := v_freed_source || v_source[i];
-      v_freed_later := v_freed_later || 0;
-    ELSE
-      DELETE FROM analysis.scheduled s
-      WHERE s.shard = p_shard AND s.period = v_period[i] AND s.job_id = v_job[i]
-      RETURNING s.lane, s.is_counted INTO v_found;
-      CONTINUE WHEN v_found.is_counted IS NOT TRUE;
-      v_lane[i] := v_found.lane;
-      v_freed_source := v_freed_source || 0::smallint;
-      v_freed_later := v_freed_later || 1;
-    END IF;
-    v_freed_user := v_freed_user || v_user[i];
-    v_freed_lane := v_freed_lane || v_lane[i];
-  END LOOP;
 
-  -- 5. The places that they had are their users' again.
+  -- 5. Take them out where they wait, in their own lane or in the quarantine lane: found each by its whole
+  --    key and taken by its address, so that no plan can go through the queue. The places that they had are
+  --    their users' again.
+  WITH meant AS MATERIALIZED (
+    SELECT t.* FROM unnest(v_job, v_period, v_user, v_kind, v_lane, v_source, v_vt)
+      t(id, period, user_id, kind, lane, source, vt)
+    JOIN unnest(v_cancelled) c(id) USING (id)),
+  waited AS (
+    DELETE FROM analysis.ready d
+    WHERE d.shard IS NOT DISTINCT FROM p_shard AND d.ctid = ANY (ARRAY(
+      SELECT q.ctid FROM meant m
+      CROSS JOIN LATERAL (
+        SELECT r.ctid FROM analysis.ready r
+        WHERE r.shard = p_shard AND r.lane IN (m.lane, analysis.quarantine_of(m.kind)) AND r.vt = m.vt
+          AND r.job_id = m.id OFFSET 0) q))
+    RETURNING d.job_id, d.lane),
+  planned AS (
+    DELETE FROM analysis.scheduled d
+    WHERE d.shard IS NOT DISTINCT FROM p_shard AND d.ctid = ANY (ARRAY(
+      SELECT q.ctid FROM meant m
+      CROSS JOIN LATERAL (
+        SELECT s.ctid FROM analysis.scheduled s
+        WHERE s.shard = p_shard AND s.period = m.period AND s.job_id = m.id OFFSET 0) q))
+    RETURNING d.job_id, d.lane, d.is_counted),
+  freed AS (
+    SELECT m.user_id, w.lane, m.source, 0 AS later FROM waited w JOIN meant m ON m.id = w.job_id
+    WHERE m.source <> 2
+    UNION ALL
+    SELECT m.user_id, s.lane, 0::smallint, 1 FROM planned s JOIN meant m ON m.id = s.job_id
+    WHERE s.is_counted)
   INSERT INTO analysis.freed_place (shard, lane, source, later, user_id, vt)
   SELECT p_shard, g.lane, g.source, g.later, g.user_id, (g.jobs - g.later) * c.cost
-  FROM (SELECT t.user_id, t.lane, t.source, sum(t.later)::int AS later, count(*) AS jobs
-        FROM unnest(v_freed_user, v_freed_lane, v_freed_source, v_freed_later) t(user_id, lane, source, later)
+  FROM (SELECT f.user_id, f.lane, f.source, sum(f.later)::int AS later, count(*) AS jobs FROM freed f
         GROUP BY 1, 2, 3) g
   CROSS JOIN LATERAL (
     SELECT coalesce(
@@ -149,12 +148,12 @@ BEGIN
       PERFORM analysis.note_endings(
         p_shard, 2::smallint, v_now, array_agg(t.id), array_agg(t.period), array_agg(t.user_id))
       FROM unnest(v_job, v_period, v_user) t(id, period, user_id)
-      WHERE t.id = ANY (v_cancelled);
+      JOIN unnest(v_cancelled) c(id) USING (id);
     END IF;
   END IF;
 
   RETURN QUERY
-  SELECT g.id, CASE WHEN g.id = ANY (v_busy) THEN 'busy'
+  SELECT g.id, CASE WHEN b.id IS NOT NULL THEN 'busy'
                     WHEN t.id IS NULL THEN 'unknown'
                     WHEN o.id IS NULL THEN 'dead'
                     WHEN r.outcome = 1 THEN 'finished'
@@ -162,6 +161,7 @@ BEGIN
   FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i) g
   LEFT JOIN unnest(v_job, v_period) t(id, period) USING (id)
   LEFT JOIN unnest(v_open) o(id) USING (id)
+  LEFT JOIN unnest(v_busy) b(id) USING (id)
   LEFT JOIN LATERAL (
     SELECT f.outcome FROM analysis.result f
     WHERE f.shard = p_shard AND f.period = t.period AND f.job_id = t.id OFFSET 0) r ON true;
