@@ -113,6 +113,8 @@ extension SQLAttack {
     ("reads given up places", "SELECT * FROM analysis.freed_place"),
     ("reads the marks of lanes", "SELECT * FROM analysis.lane_clock"),
     ("moves a mark", "UPDATE analysis.lane_clock SET scan_from = 9223372036854775807"),
+    ("reads the marks of what is due", "SELECT * FROM analysis.scan_mark"),
+    ("hides what is due", "UPDATE analysis.scan_mark SET run_from = now()"),
     ("reads the turns", "SELECT * FROM analysis.maintenance"),
     ("takes all turns", "UPDATE analysis.maintenance SET next_at = 'infinity'"),
     ("reads lines of statements", "SELECT * FROM analysis.statement_line"),

@@ -137,4 +137,93 @@ struct WorkTests {
       try await queue.execute("DELETE FROM analysis.ready")
     }
   }
+
+  /// How many blocks of the tables of what is due and owed are read to ask for it and to take it.
+  private func blocks(_ queue: QueueFixture) async throws -> Int {
+    try await queue.pool.transaction { transaction in
+      _ = try await transaction.query(
+        "SELECT * FROM analysis.work('{0}', '{4,5,6,7,8,9,10,11}', false, false)")
+      _ = try await transaction.query("SELECT analysis.promote(0::smallint, 1000)")
+      _ = try await transaction.query("SELECT analysis.apply_refunds(0::smallint, 1000)")
+      return try await transaction.query(
+        """
+        SELECT sum(pg_stat_get_xact_blocks_fetched(c.oid))::int
+        FROM (SELECT t.oid FROM pg_class t WHERE t.oid IN (
+                'analysis.scheduled'::regclass, 'analysis.refund'::regclass, 'analysis.freed_place'::regclass)
+              UNION ALL
+              SELECT i.indexrelid FROM pg_index i WHERE i.indrelid IN (
+                'analysis.scheduled'::regclass, 'analysis.refund'::regclass, 'analysis.freed_place'::regclass)) c
+        """
+      ).single().int(0)
+    }
+  }
+
+  @Test("Under an old snapshot neither the question nor who takes what is due reads what was taken before")
+  func oldSnapshot() async throws {
+    try await withQueue { queue in
+      try await queue.addUser()
+      try await queue.submit()
+      _ = try await queue.number("SELECT analysis.sweep(0::smallint)")
+      try await queue.pool.withConnection { holder in
+        try await holder.execute(
+          script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM analysis.usage")
+        let before = try await blocks(queue)
+        try await queue.execute(
+          """
+          UPDATE analysis.usage SET used = used + 4000;
+          INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
+          SELECT 0, u.period, u.user_id, g, 'x', now() - interval '1 minute'
+          FROM analysis.usage u, generate_series(1, 4000) g;
+          INSERT INTO analysis.freed_place (shard, lane, source, later, user_id, vt, at)
+          SELECT 0, 5, 0, 0, u.user_id, 0, now() - interval '1 minute'
+          FROM analysis.usage u, generate_series(1, 4000) g;
+          INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
+          SELECT 0, 5, 0, u.period, now() - interval '1 minute', -g, u.user_id
+          FROM analysis.usage u, generate_series(1, 4000) g
+          """)
+        while try await queue.applyRefunds() > 0 {}
+        while try await queue.promote() > 0 {}
+        #expect(try await queue.number("SELECT used FROM analysis.usage") == 1)
+        // As if some seconds had passed.
+        try await queue.execute("UPDATE analysis.scan_mark SET taken_at = taken_at - interval '30 seconds'")
+        #expect(try await look(queue)[0]?.movesMarks == true)
+        _ = try await queue.tick([5: 0], aged: false)
+        #expect(try await look(queue)[0]?.movesMarks == false)
+        let after = try await blocks(queue)
+        #expect(after <= before + 20, "\(after) blocks, and \(before) before")
+        try await holder.execute(script: "COMMIT")
+      }
+    }
+  }
+
+  @Test("What is due or owed and was committed late is found by a sweep; a mark that is to come is none")
+  func lateMarks() async throws {
+    try await withQueue { queue in
+      try await queue.addUser("a", plan: "free")
+      let jobs = try await queue.create(Ask("a") * 2)
+      _ = try await queue.number("SELECT analysis.sweep(0::smallint)")
+      let claimed = try await queue.claim(1)
+      _ = try await queue.fail([claimed[0].job], leases: [claimed[0].lease], delay: 1)
+      _ = try await queue.cancel(jobs.filter { $0 != claimed[0].job })
+      try await queue.execute(
+        """
+        UPDATE analysis.scheduled SET run_at = now() - interval '1 hour';
+        UPDATE analysis.refund SET at = now() - interval '1 hour';
+        UPDATE analysis.freed_place SET at = now() - interval '1 hour';
+        UPDATE analysis.scan_mark SET run_from = now() - interval '1 minute', owed_from = now() - interval '1 minute'
+        """)
+      #expect(try await look(queue)[0]?.isPromotionDue != true)
+      #expect(try await look(queue, late: true)[0]?.owesRefunds == true)
+      #expect(try await queue.promote() == 0)
+      #expect(try await queue.applyRefunds() == 0)
+      _ = try await queue.number("SELECT analysis.sweep(0::smallint)")
+      #expect(try await look(queue)[0]?.isPromotionDue == true)
+      try await queue.execute(
+        """
+        UPDATE analysis.scan_mark SET run_from = now() + interval '1 hour', owed_from = now() + interval '1 hour'
+        """)
+      #expect(try await queue.promote() == 1)
+      #expect(try await queue.applyRefunds() == 1)
+    }
+  }
 }

@@ -77,7 +77,7 @@ BEGIN
       SELECT s.used FROM analysis.usage s
       WHERE s.shard = p_shard AND s.user_id = g.user_id AND s.period = g.period OFFSET 0) u;
     EXIT WHEN v_round = 2 OR v_tight IS NOT TRUE;
-    EXIT WHEN analysis.apply_refunds_locked(p_shard, p_users, p_periods) = 0;
+    EXIT WHEN analysis.apply_refunds_locked(p_shard, p_users, p_periods, NULL) = 0;
   END LOOP;
 
   -- 2. Deal, in memory. Groups of one user and month follow each other.
@@ -106,23 +106,28 @@ BEGIN
 END $$;
 
 -- Applies the refunds of users whose usage rows the caller has locked: that lock is what makes a refund
--- applied once, and nobody wait for a refund's row.
+-- applied once, and nobody wait for a refund's row. p_from: of those written since then, the first 100,000.
 CREATE OR REPLACE FUNCTION analysis.apply_refunds_locked(
-  p_shard smallint, p_users bigint[], p_periods smallint[]) RETURNS int
+  p_shard smallint, p_users bigint[], p_periods smallint[], p_from timestamptz) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
   v_count int;
 BEGIN
   WITH gone AS (
     DELETE FROM analysis.refund r
-    WHERE r.shard = p_shard
-      AND r.user_id BETWEEN (SELECT min(i) FROM unnest(p_users) i) AND (SELECT max(i) FROM unnest(p_users) i)
-      AND r.ctid = ANY (ARRAY(
-        SELECT f.ctid
-        FROM (SELECT DISTINCT d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period)) g
-        CROSS JOIN LATERAL (
-          SELECT o.ctid FROM analysis.refund o
-          WHERE o.shard = p_shard AND o.user_id = g.user_id AND o.period = g.period OFFSET 0) f))
+    WHERE r.shard IS NOT DISTINCT FROM p_shard
+      AND r.ctid = ANY (CASE WHEN p_from IS NULL THEN ARRAY(
+          SELECT f.ctid
+          FROM (SELECT DISTINCT d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period)) g
+          CROSS JOIN LATERAL (
+            SELECT o.ctid FROM analysis.refund o
+            WHERE o.shard = p_shard AND o.user_id = g.user_id AND o.period = g.period OFFSET 0) f)
+        ELSE ARRAY(
+          SELECT f.ctid FROM (
+            SELECT o.ctid, o.user_id, o.period FROM analysis.refund o
+            WHERE o.shard + 0 = p_shard AND o.at >= p_from ORDER BY o.shard + 0, o.at LIMIT 100000) f
+          JOIN (SELECT DISTINCT d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period)) g
+            USING (user_id, period)) END)
     RETURNING r.user_id, r.period),
   owed AS (SELECT g.user_id, g.period, count(*)::int AS n FROM gone g GROUP BY g.user_id, g.period),
   applied AS (
@@ -142,6 +147,8 @@ SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_from timestamptz;
   v_user bigint[];
   v_period smallint[];
 BEGIN
@@ -150,10 +157,13 @@ BEGIN
       false, 'refunds are applied in one shard, for at most 100000 users and months');
   END IF;
   PERFORM analysis.refuse_repeatable_read();
-  PERFORM analysis.apply_freed_places(p_shard, p_limit);
+  v_from := (analysis.scan_marks(p_shard, v_now)).o_owed_from;
+  PERFORM analysis.note_taken(p_shard, v_now);
+  PERFORM analysis.apply_freed_places(p_shard, p_limit, v_from);
   SELECT array_agg(o.user_id), array_agg(o.period) INTO v_user, v_period
-  FROM (SELECT DISTINCT r.user_id, r.period FROM analysis.refund r WHERE r.shard = p_shard ORDER BY 1, 2
-    LIMIT p_limit) o
+  FROM (SELECT DISTINCT r.user_id, r.period FROM (
+          SELECT f.user_id, f.period FROM analysis.refund f WHERE f.shard + 0 = p_shard AND f.at >= v_from
+          ORDER BY f.shard + 0, f.at LIMIT 100000) r ORDER BY 1, 2 LIMIT p_limit) o
   CROSS JOIN LATERAL (
     SELECT 1 FROM analysis.usage s
     WHERE s.shard = p_shard AND s.user_id = o.user_id AND s.period = o.period
@@ -161,8 +171,9 @@ BEGIN
   IF v_user IS NULL THEN
     RETURN 0;
   END IF;
-  RETURN analysis.apply_refunds_locked(p_shard, v_user, v_period);
+  RETURN analysis.apply_refunds_locked(p_shard, v_user, v_period, v_from);
 END $$;
+DROP FUNCTION IF EXISTS analysis.apply_refunds_locked(smallint, bigint[], smallint[]);
 COMMENT ON FUNCTION analysis.apply_refunds IS
   'Applies pending refunds to the counts of units.';
 

@@ -80,13 +80,13 @@ BEGIN
     SELECT k.user_id, k.lane FROM analysis.fair_share k
     WHERE k.shard = p_shard AND k.user_id = u.user_id AND k.source = p_source ORDER BY k.lane
     FOR NO KEY UPDATE) s;
-  PERFORM analysis.apply_freed_locked(p_shard, p_source, v_user, v_lane);
+  PERFORM analysis.apply_freed_locked(p_shard, p_source, v_user, v_lane, NULL);
 END $$;
 
 -- The same for users and lanes whose rows the caller has locked. What somebody else is just applying is
--- left to them.
+-- left to them. p_from: of what was given up since then, the first 100,000.
 CREATE OR REPLACE FUNCTION analysis.apply_freed_locked(
-  p_shard smallint, p_source smallint, p_users bigint[], p_lanes smallint[]) RETURNS void
+  p_shard smallint, p_source smallint, p_users bigint[], p_lanes smallint[], p_from timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_freed record;
@@ -95,13 +95,19 @@ BEGIN
     WITH gone AS (
       DELETE FROM analysis.freed_place d
       WHERE d.shard IS NOT DISTINCT FROM p_shard
-        AND d.ctid = ANY (ARRAY(
-          SELECT f.ctid
-          FROM (SELECT unnest(p_users) AS user_id, unnest(p_lanes) AS lane) u
-          CROSS JOIN LATERAL (
-            SELECT p.ctid FROM analysis.freed_place p
-            WHERE p.shard = p_shard AND p.user_id = u.user_id AND p.source = p_source AND p.lane = u.lane
-            FOR UPDATE SKIP LOCKED) f))
+        AND d.ctid = ANY (CASE WHEN p_from IS NULL THEN ARRAY(
+            SELECT f.ctid
+            FROM (SELECT unnest(p_users) AS user_id, unnest(p_lanes) AS lane) u
+            CROSS JOIN LATERAL (
+              SELECT p.ctid FROM analysis.freed_place p
+              WHERE p.shard = p_shard AND p.user_id = u.user_id AND p.source = p_source AND p.lane = u.lane
+              FOR UPDATE SKIP LOCKED) f)
+          ELSE ARRAY(
+            SELECT f.ctid FROM (
+              SELECT p.ctid, p.user_id, p.lane FROM analysis.freed_place p
+              WHERE p.shard + 0 = p_shard AND p.at >= p_from AND p.source = p_source
+              ORDER BY p.shard + 0, p.at LIMIT 100000) f
+            JOIN (SELECT unnest(p_users) AS user_id, unnest(p_lanes) AS lane) u USING (user_id, lane)) END)
       RETURNING d.user_id, d.lane, d.vt, d.later)
     SELECT g.user_id, g.lane, sum(g.vt)::bigint AS vt, sum(g.later)::int AS later FROM gone g
     GROUP BY g.user_id, g.lane
@@ -112,9 +118,10 @@ BEGIN
   END LOOP;
 END $$;
 
--- Applies what up to p_limit users have given up, so that nothing is left behind by those who submit no
--- more. Users whose row somebody holds are left for later: it never waits.
-CREATE OR REPLACE FUNCTION analysis.apply_freed_places(p_shard smallint, p_limit int) RETURNS void
+-- Applies what up to p_limit users have given up since p_from, so that nothing is left behind by those who
+-- submit no more. Users whose row somebody holds are left for later: it never waits.
+CREATE OR REPLACE FUNCTION analysis.apply_freed_places(p_shard smallint, p_limit int, p_from timestamptz)
+RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_user bigint[];
@@ -122,17 +129,21 @@ DECLARE
 BEGIN
   FOR v_source IN 0 .. 1 LOOP
     SELECT array_agg(s.user_id), array_agg(s.lane) INTO v_user, v_lane
-    FROM (SELECT DISTINCT p.user_id, p.lane FROM analysis.freed_place p
-          WHERE p.shard = p_shard AND p.source = v_source ORDER BY 1, 2 LIMIT p_limit) w
+    FROM (SELECT DISTINCT f.user_id, f.lane FROM (
+            SELECT p.user_id, p.lane FROM analysis.freed_place p
+            WHERE p.shard + 0 = p_shard AND p.at >= p_from AND p.source = v_source
+            ORDER BY p.shard + 0, p.at LIMIT 100000) f ORDER BY 1, 2 LIMIT p_limit) w
     CROSS JOIN LATERAL (
       SELECT k.user_id, k.lane FROM analysis.fair_share k
       WHERE k.shard = p_shard AND k.user_id = w.user_id AND k.lane = w.lane AND k.source = v_source
       FOR NO KEY UPDATE SKIP LOCKED) s;
     IF v_user IS NOT NULL THEN
-      PERFORM analysis.apply_freed_locked(p_shard, v_source::smallint, v_user, v_lane);
+      PERFORM analysis.apply_freed_locked(p_shard, v_source::smallint, v_user, v_lane, p_from);
     END IF;
   END LOOP;
 END $$;
+DROP FUNCTION IF EXISTS analysis.apply_freed_locked(smallint, smallint, bigint[], smallint[]);
+DROP FUNCTION IF EXISTS analysis.apply_freed_places(smallint, int);
 
 -- How many jobs of a user wait, in all lanes, when the marks alone say that it is too many. The marks may
 -- be behind: they are published once a second, and those of a worker that was killed never. So each source
@@ -180,6 +191,89 @@ BEGIN
     END IF;
   END LOOP;
   RETURN v_waiting;
+END $$;
+
+-- From where scheduled jobs and what is owed are looked for. A mark that is to come is from before the
+-- server's clock was set back, and none.
+CREATE OR REPLACE FUNCTION analysis.scan_marks(
+  p_shard smallint, p_now timestamptz, OUT o_run_from timestamptz, OUT o_owed_from timestamptz)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  SELECT CASE WHEN m.run_from <= p_now THEN m.run_from END,
+    CASE WHEN m.owed_from <= p_now THEN m.owed_from END
+  INTO o_run_from, o_owed_from FROM analysis.scan_mark m WHERE m.shard = p_shard;
+  o_run_from := coalesce(o_run_from, '-infinity');
+  o_owed_from := coalesce(o_owed_from, '-infinity');
+END $$;
+
+-- Notes that scheduled jobs, or what was owed, are taken, now or in the next second: so it is written once a
+-- second at most, by one for all. tick moves the marks up to there.
+CREATE OR REPLACE FUNCTION analysis.note_taken(p_shard smallint, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE analysis.scan_mark m
+  SET taken_at = p_now + interval '1 second',
+    run_from = CASE WHEN m.run_from <= p_now THEN m.run_from ELSE '-infinity' END,
+    owed_from = CASE WHEN m.owed_from <= p_now THEN m.owed_from ELSE '-infinity' END
+  WHERE m.shard = (
+    SELECT k.shard FROM analysis.scan_mark k
+    WHERE k.shard = p_shard AND (k.taken_at < p_now OR k.taken_at > p_now + interval '1 second')
+    FOR NO KEY UPDATE SKIP LOCKED);
+END $$;
+
+-- Moves the marks to five seconds ago, for what commits meanwhile, but not past where such rows were last
+-- taken, nor past the first that is left. What was committed later than that a sweep finds.
+CREATE OR REPLACE FUNCTION analysis.move_scan_marks(p_shard smallint, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE analysis.scan_mark m
+  SET run_from = greatest(m.run_from, d.run_from), owed_from = greatest(m.owed_from, d.owed_from)
+  FROM (
+    SELECT least(k.taken_at, p_now - interval '5 seconds', (
+             SELECT min(f.run_at) FROM generate_series(4, 11) g(lane)
+             CROSS JOIN LATERAL (
+               SELECT s.run_at FROM analysis.scheduled s
+               WHERE s.shard = p_shard AND s.lane = g.lane::smallint AND s.run_at >= k.run_from
+               ORDER BY s.shard, s.lane, s.run_at, s.job_id LIMIT 1) f)) AS run_from,
+           least(k.taken_at, p_now - interval '5 seconds',
+             (SELECT r.at FROM analysis.refund r WHERE r.shard + 0 = p_shard AND r.at >= k.owed_from
+              ORDER BY r.shard + 0, r.at LIMIT 1),
+             (SELECT p.at FROM analysis.freed_place p WHERE p.shard + 0 = p_shard AND p.at >= k.owed_from
+              ORDER BY p.shard + 0, p.at LIMIT 1)) AS owed_from
+    FROM (SELECT * FROM analysis.scan_mark c
+          WHERE c.shard = p_shard AND c.taken_at > least(c.run_from, c.owed_from)
+            AND p_now - interval '5 seconds'
+                  >= least(c.taken_at, c.run_from + interval '1 second', c.owed_from + interval '1 second')
+          FOR NO KEY UPDATE SKIP LOCKED) k) d
+  WHERE m.shard = p_shard AND (d.run_from > m.run_from OR d.owed_from > m.owed_from);
+END $$;
+
+-- Lowers the marks to what was committed so late that they had passed it, and makes the row of a shard that
+-- has none. Somebody else's open transaction may be making it.
+CREATE OR REPLACE FUNCTION analysis.lower_scan_marks(p_shard smallint) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM analysis.scan_mark m WHERE m.shard = p_shard) THEN
+    INSERT INTO analysis.scan_mark (shard) VALUES (p_shard) ON CONFLICT (shard) DO NOTHING;
+    RETURN;
+  END IF;
+  UPDATE analysis.scan_mark m
+  SET run_from = least(m.run_from, d.run_from), owed_from = least(m.owed_from, d.owed_from)
+  FROM (
+    SELECT (SELECT min(f.run_at) FROM generate_series(4, 11) g(lane)
+            CROSS JOIN LATERAL (
+              SELECT s.run_at FROM analysis.scheduled s WHERE s.shard = p_shard AND s.lane = g.lane::smallint
+              ORDER BY s.shard, s.lane, s.run_at, s.job_id LIMIT 1) f) AS run_from,
+           least(
+             (SELECT r.at FROM analysis.refund r WHERE r.shard + 0 = p_shard
+              ORDER BY r.shard + 0, r.at LIMIT 1),
+             (SELECT p.at FROM analysis.freed_place p WHERE p.shard + 0 = p_shard
+              ORDER BY p.shard + 0, p.at LIMIT 1)
+           ) AS owed_from
+    FROM (SELECT FROM analysis.scan_mark c WHERE c.shard = p_shard FOR NO KEY UPDATE SKIP LOCKED) k) d
+  WHERE m.shard = p_shard AND (d.run_from < m.run_from OR d.owed_from < m.owed_from);
+EXCEPTION WHEN lock_not_available THEN
+  NULL;
 END $$;
 
 -- Publishes how far the lanes were claimed (p_vt; what has not moved may be given as 0) and answers from
@@ -245,6 +339,8 @@ BEGIN
     WHERE t.vt > k.now_vt OR k.staged < k.now_vt OR k.scan_from < k.staged) d
   WHERE c.shard = p_shard AND c.lane = d.lane;
 
+  PERFORM analysis.move_scan_marks(p_shard, v_now);
+
   -- 3. Answer for every lane that was asked for.
   RETURN QUERY
   SELECT DISTINCT t.lane, coalesce(c.scan_from, 0), coalesce(c.now_vt, 0)
@@ -258,13 +354,13 @@ COMMENT ON FUNCTION analysis.tick IS
 
 -- Looks from zero for jobs that were committed so late that the scan mark had passed them, and lowers the
 -- mark to them, in every lane of the shard, whichever of them the caller serves; answers the number of
--- lanes. One process calls it about once a minute: it steps over every dead row that vacuum has not
--- removed.
+-- lanes. It does the same for scheduled jobs and what is owed. One process calls it about once a minute: it
+-- steps over every dead row that vacuum has not removed.
 CREATE OR REPLACE FUNCTION analysis.sweep(p_shard smallint) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-SET enable_bitmapscan = off
+SET enable_bitmapscan = off SET lock_timeout = '500ms'
 AS $$
 DECLARE
   v_lowered int;
@@ -281,6 +377,7 @@ BEGIN
       ORDER BY r.shard, r.lane, r.vt, r.job_id LIMIT 1) w) d
   WHERE c.shard = p_shard AND c.lane = d.lane AND c.scan_from > d.lowest;
   GET DIAGNOSTICS v_lowered = ROW_COUNT;
+  PERFORM analysis.lower_scan_marks(p_shard);
   RETURN v_lowered;
 END $$;
 COMMENT ON FUNCTION analysis.sweep IS

@@ -14,6 +14,7 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_lane smallint;
   v_after bigint;                      -- the user after whom the turns go on
+  v_from timestamptz := (analysis.scan_marks(p_shard, v_now)).o_run_from;
   v_count int;
   v_most int := 0;
 BEGIN
@@ -28,20 +29,21 @@ BEGIN
     SELECT l.lane FROM (SELECT generate_series(4, 11)::smallint AS lane) l
     CROSS JOIN LATERAL (
       SELECT 1 FROM analysis.scheduled s
-      WHERE s.shard = p_shard AND s.lane = l.lane AND s.run_at <= v_now LIMIT 1) d
+      WHERE s.shard = p_shard AND s.lane = l.lane AND s.run_at BETWEEN v_from AND v_now
+      ORDER BY s.shard, s.lane, s.run_at, s.job_id LIMIT 1) d
     ORDER BY analysis.priority_of(l.lane), l.lane
   LOOP
     BEGIN
-      v_count := analysis.promote_oldest(p_shard, v_lane, p_limit, v_now);
+      v_count := analysis.promote_oldest(p_shard, v_lane, p_limit, v_from, v_now);
     EXCEPTION WHEN lock_not_available THEN
       -- Somebody else's open transaction has the place of one of the users: those of the others go on.
-      v_count := analysis.promote_apart(p_shard, v_lane, v_now);
+      v_count := analysis.promote_apart(p_shard, v_lane, v_from, v_now);
     END;
     v_most := greatest(v_most, v_count);
     CONTINUE WHEN v_count < p_limit;
     SELECT c.turn_user INTO v_after FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane;
     BEGIN
-      v_after := analysis.promote_in_turn(p_shard, v_lane, coalesce(v_after, 0), v_now);
+      v_after := analysis.promote_in_turn(p_shard, v_lane, coalesce(v_after, 0), v_from, v_now);
       UPDATE analysis.lane_clock c SET turn_user = v_after
       WHERE c.shard = p_shard AND c.lane = (
         SELECT k.lane FROM analysis.lane_clock k
@@ -50,15 +52,21 @@ BEGIN
       NULL;
     END;
   END LOOP;
+  IF v_most > 0 THEN
+    PERFORM analysis.note_taken(p_shard, v_now);
+  END IF;
   RETURN v_most;
 END $$;
+DROP FUNCTION IF EXISTS analysis.promote_oldest(smallint, smallint, int, timestamptz);
+DROP FUNCTION IF EXISTS analysis.promote_apart(smallint, smallint, timestamptz);
+DROP FUNCTION IF EXISTS analysis.promote_in_turn(smallint, smallint, bigint, timestamptz);
 COMMENT ON FUNCTION analysis.promote IS
   'Moves scheduled jobs that are due to their lanes.';
 
 -- The due jobs of a lane that have waited longest; answers how many were moved or dropped. Called by
 -- functions, whose settings hold, like the next two.
 CREATE OR REPLACE FUNCTION analysis.promote_oldest(
-  p_shard smallint, p_lane smallint, p_limit int, p_now timestamptz)
+  p_shard smallint, p_lane smallint, p_limit int, p_from timestamptz, p_now timestamptz)
 RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -73,7 +81,7 @@ BEGIN
   WITH taken AS (
     WITH x AS MATERIALIZED (
       SELECT s.ctid, s.job_id, s.period FROM analysis.scheduled s
-      WHERE s.shard = p_shard AND s.lane = p_lane AND s.run_at <= p_now
+      WHERE s.shard = p_shard AND s.lane = p_lane AND s.run_at BETWEEN p_from AND p_now
       ORDER BY s.shard, s.lane, s.run_at, s.job_id
       LIMIT p_limit FOR UPDATE SKIP LOCKED),
     free AS MATERIALIZED (
@@ -98,7 +106,8 @@ END $$;
 -- The due jobs of up to 100 users of a lane, user by user, up to 100 of each: one whose place somebody
 -- else's open transaction holds is passed over after 10 ms. Answers how many jobs of one user were moved or
 -- dropped at most, which is fewer than a round: the caller comes again.
-CREATE OR REPLACE FUNCTION analysis.promote_apart(p_shard smallint, p_lane smallint, p_now timestamptz)
+CREATE OR REPLACE FUNCTION analysis.promote_apart(
+  p_shard smallint, p_lane smallint, p_from timestamptz, p_now timestamptz)
 RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -114,14 +123,15 @@ BEGIN
     SELECT d.user_id FROM (
       SELECT DISTINCT u.user_id FROM (
         SELECT s.user_id FROM analysis.scheduled s
-        WHERE s.shard = p_shard AND s.lane = p_lane AND s.run_at <= p_now
+        WHERE s.shard = p_shard AND s.lane = p_lane AND s.run_at BETWEEN p_from AND p_now
         ORDER BY s.shard, s.lane, s.run_at, s.job_id LIMIT 10000) u) d
     ORDER BY random() LIMIT 100
   LOOP
     BEGIN
       WITH x AS MATERIALIZED (
         SELECT s.ctid, s.job_id, s.period FROM analysis.scheduled s
-        WHERE s.shard = p_shard AND s.lane = p_lane AND s.user_id = v_user AND s.run_at <= p_now
+        WHERE s.shard = p_shard AND s.lane = p_lane AND s.user_id = v_user
+          AND s.run_at BETWEEN p_from AND p_now
         ORDER BY s.shard, s.lane, s.user_id, s.run_at, s.job_id
         LIMIT 100 FOR UPDATE SKIP LOCKED),
       free AS MATERIALIZED (
@@ -153,7 +163,7 @@ END $$;
 -- Up to four due jobs of each of the next 250 users who have any job scheduled in a lane; answers the last
 -- of these users, or 0 when the round is complete.
 CREATE OR REPLACE FUNCTION analysis.promote_in_turn(
-  p_shard smallint, p_lane smallint, p_after bigint, p_now timestamptz)
+  p_shard smallint, p_lane smallint, p_after bigint, p_from timestamptz, p_now timestamptz)
 RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -167,13 +177,14 @@ DECLARE
 BEGIN
   FOR i IN 1 .. 250 LOOP
     SELECT s.user_id INTO v_next FROM analysis.scheduled s
-    WHERE s.shard = p_shard AND s.lane = p_lane AND s.user_id > v_next
+    WHERE s.shard = p_shard AND s.lane = p_lane AND s.user_id > v_next AND s.run_at >= p_from
     ORDER BY s.shard, s.lane, s.user_id, s.run_at, s.job_id LIMIT 1;
     EXIT WHEN NOT FOUND;
     FOR v_taken IN
       SELECT t.* FROM (
         SELECT s.run_at, s.job_id, s.period, s.tries, s.is_counted FROM analysis.scheduled s
-        WHERE s.shard = p_shard AND s.lane = p_lane AND s.user_id = v_next AND s.run_at <= p_now
+        WHERE s.shard = p_shard AND s.lane = p_lane AND s.user_id = v_next
+          AND s.run_at BETWEEN p_from AND p_now
         ORDER BY s.shard, s.lane, s.user_id, s.run_at, s.job_id
         LIMIT 4 FOR UPDATE SKIP LOCKED) t
       CROSS JOIN LATERAL (

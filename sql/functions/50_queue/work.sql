@@ -2,7 +2,7 @@
 
 -- Answers each of the shards in which there is something:
 -- o_lanes the lanes (of p_lanes) in which jobs wait, and in o_scan_from where a claim of each has to begin
---   o_marks      tick would move a mark of p_lanes on
+--   o_marks      tick would move a mark of p_lanes on, or of what is due or owed
 --   o_next_run   in how many seconds the next scheduled job is due; less than 0: promote has work
 --   o_refunds    apply_refunds may have work, with refunds or with places that were given up
 -- With p_all, which reads the leases too and is asked less often:
@@ -24,7 +24,8 @@ SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
-  v_aged timestamptz := v_now - interval '2 seconds';   -- as in tick, like the next
+  v_aged timestamptz := v_now - interval '2 seconds';   -- as in tick, like the next two
+  v_taken timestamptz := v_now - interval '5 seconds';
   v_far timestamptz := v_now + interval '1 minute';
 BEGIN
   PERFORM analysis.require_argument(
@@ -32,7 +33,7 @@ BEGIN
     'at most 1024 shards and 100 lanes are looked at');
   -- All that is asked of a shard is the first entry of an index, whatever else there is.
   RETURN QUERY
-  SELECT s.shard, l.lanes, l.scan_from, coalesce(l.marks, false),
+  SELECT s.shard, l.lanes, l.scan_from, coalesce(l.marks, false) OR m.moves,
          extract(epoch FROM n.run_at - v_now)::float8, n.refunds,
          coalesce(b.held, 0), coalesce(b.lost, false), coalesce(t.turns, '{}')
   FROM unnest(p_shards) WITH ORDINALITY s(shard, i)
@@ -52,12 +53,26 @@ BEGIN
         SELECT k.* FROM analysis.lane_clock k WHERE k.shard = s.shard AND k.lane = u.lane OFFSET 0) c ON true
       OFFSET 0) x) l
   CROSS JOIN LATERAL (
+    SELECT coalesce(max(k.run_from) FILTER (WHERE k.run_from <= v_now AND NOT p_late), '-infinity')
+             AS run_from,
+           coalesce(max(k.owed_from) FILTER (WHERE k.owed_from <= v_now AND NOT p_late), '-infinity')
+             AS owed_from,
+           coalesce(bool_or(
+             k.taken_at > least(k.run_from, k.owed_from)
+             AND v_taken >= least(
+               k.taken_at, k.run_from + interval '1 second', k.owed_from + interval '1 second')), false)
+             AS moves
+    FROM analysis.scan_mark k WHERE k.shard = s.shard) m
+  CROSS JOIN LATERAL (
     SELECT (SELECT min(f.run_at) FROM generate_series(4, 11) g(lane)
             CROSS JOIN LATERAL (
-              SELECT d.run_at FROM analysis.scheduled d WHERE d.shard = s.shard AND d.lane = g.lane::smallint
+              SELECT d.run_at FROM analysis.scheduled d
+              WHERE d.shard = s.shard AND d.lane = g.lane::smallint AND d.run_at >= m.run_from
               ORDER BY d.shard, d.lane, d.run_at, d.job_id LIMIT 1) f) AS run_at,
-           EXISTS (SELECT FROM analysis.refund f WHERE f.shard = s.shard)
-             OR EXISTS (SELECT FROM analysis.freed_place f WHERE f.shard = s.shard) AS refunds OFFSET 0) n
+           (SELECT true FROM analysis.refund f WHERE f.shard + 0 = s.shard AND f.at >= m.owed_from
+            ORDER BY f.shard + 0, f.at LIMIT 1) IS NOT NULL
+             OR (SELECT true FROM analysis.freed_place f WHERE f.shard + 0 = s.shard AND f.at >= m.owed_from
+                 ORDER BY f.shard + 0, f.at LIMIT 1) IS NOT NULL AS refunds OFFSET 0) n
   LEFT JOIN LATERAL (
     SELECT sum(cardinality(k.job_ids)) FILTER (WHERE k.lane = ANY (p_lanes))::int AS held,
            -- As in rescue: a deadline further ahead than its lease is from before the clock was set back.
@@ -74,7 +89,7 @@ BEGIN
         WHERE m.shard = s.shard AND m.task = k.task AND m.next_at > v_now
           -- As in take_turn.
           AND m.next_at <= v_now + k.every + interval '10 seconds')) t ON p_all
-  WHERE l.lanes IS NOT NULL OR l.marks OR n.run_at IS NOT NULL OR n.refunds OR b.held > 0 OR b.lost
+  WHERE l.lanes IS NOT NULL OR l.marks OR m.moves OR n.run_at IS NOT NULL OR n.refunds OR b.held > 0 OR b.lost
     OR t.turns IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION analysis.work IS
