@@ -74,7 +74,7 @@ public enum JobChangeOutcome: Sendable, Hashable {
     case .requeued(let period): "queued again, counts in \(period)"
     case .quota: "not queued: the user's limit of this month is reached"
     case .untouched(let why): "unchanged: \(Self.reasons[why] ?? why)"
-    case .busy: "unchanged: somebody else is changing it; try again"
+    case .busy: "unchanged: somebody else is changing it, or submits for its user; try again"
     case .held:
       "unchanged: a worker still has it in hand, or somebody is changing it; try again in some seconds"
     }
@@ -201,6 +201,7 @@ extension JobDirectory {
         case .requeued(let period): .requeued(period)
         case .quota: .quota
         case .imageGone: .untouched("image_gone")
+        case .busy: .busy
         case .notDead: .untouched("not_dead")
         }
       }

@@ -23,8 +23,10 @@ public enum RetryOutcome: Sendable, Equatable {
   case requeued(Period)
   /// The user's limit of the present month is reached.
   case quota
-  /// Its image has been removed after the time for which images are kept.
+  /// Its image has been removed, after the time for which images are kept or with its person.
   case imageGone
+  /// Somebody else is changing it, or submits just now for its user: to be tried again.
+  case busy
   /// It is not dead, or there is no such job.
   case notDead
 }
@@ -124,6 +126,7 @@ extension JobDirectory {
         case "requeued": outcomes[try row.jobID("o_job")] = .requeued(try row.period("o_period"))
         case "quota": outcomes[try row.jobID("o_job")] = .quota
         case "image_gone": outcomes[try row.jobID("o_job")] = .imageGone
+        case "busy": outcomes[try row.jobID("o_job")] = .busy
         default: outcomes[try row.jobID("o_job")] = .notDead
         }
       }

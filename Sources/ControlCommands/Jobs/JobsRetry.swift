@@ -7,7 +7,8 @@ enum JobsRetryCommand {
     "retry", abstract: "Queue dead jobs again.",
     discussion: """
       Each takes a unit of the present month of its user, the lowest numbers first; those for which the limit \
-      has none left stay dead, and the exit code is 3. More than ten are asked for first; a script gives --yes.
+      has none left stay dead, and the exit code is 3. One that somebody else is changing, or whose user submits just \
+      now, is left as it is: 75, try again. More than ten are asked for first; a script gives --yes.
       """,
     examples: [
       Example("analysisctl jobs retry 123", "One job."),

@@ -180,6 +180,50 @@ struct UncancelTests {
     }
   }
 
+  @Test(
+    "Somebody's open submit holds up that user's jobs alone, retried or uncancelled",
+    arguments: [true, false])
+  func openSubmit(isRetry: Bool) async throws {
+    try await withCheckedQueue { (queue) async throws in
+      let users = ["a", "b", "c"]
+      for user in users { try await queue.addUser(user) }
+      let jobs = try await queue.create(users.map { Ask($0) })
+      if isRetry {
+        for (job, lease) in try await queue.claim(3).map({ ($0.job, $0.lease) }) {
+          _ = try await queue.fail([job], leases: [lease], delay: nil)
+        }
+      } else {
+        _ = try await queue.cancel(jobs)
+      }
+      func again() async throws -> [Int64: String] {
+        isRetry ? try await queue.retryDead(jobs) : try await queue.uncancel(jobs)
+      }
+      try await queue.pool.transaction { (open) async throws in
+        _ = try await queue.submit([Ask("b", image: "open")], on: open)
+        #expect(try await again() == [jobs[0]: "requeued", jobs[1]: "busy", jobs[2]: "requeued"])
+      }
+      let done = isRetry ? "not_dead" : "not_cancelled"
+      #expect(try await again() == [jobs[0]: done, jobs[1]: "requeued", jobs[2]: done])
+    }
+  }
+
+  @Test("However many jobs of a user are queued again, the user's place is taken once")
+  func place() async throws {
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      let jobs = try await queue.create(Ask("user") * 100)
+      _ = try await queue.cancel(jobs)
+      let written = try await queue.pool.transaction { transaction in
+        _ = try await queue.uncancel(jobs, on: transaction)
+        return try await transaction.query(
+          "SELECT pg_stat_get_xact_tuples_updated('analysis.fair_share'::regclass)::int"
+        ).single().int(0)
+      }
+      // Once more for the places that the cancellation gave up.
+      #expect(written == 2)
+    }
+  }
+
   @Test("The directory tells what became of each")
   func directory() async throws {
     try await withCheckedQueue { queue in

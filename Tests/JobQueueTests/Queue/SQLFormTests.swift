@@ -19,6 +19,18 @@ struct SQLFormTests {
     }
   }
 
+  @Test("nobody looks through a list once for each element of another: two lists are joined")
+  func lists() throws {
+    let root = packagePath("sql/functions")
+    let files = try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.hasSuffix(".sql") }
+    for file in files {
+      let text = try String(contentsOfFile: "\(root)/\(file)", encoding: .utf8)
+      for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        #expect(!line.contains(/\[i\] = ANY \(/), "\(file):\(index + 1)")
+      }
+    }
+  }
+
   @Test("every function that a role may call says in a comment what it does")
   func comments() async throws {
     try await withCheckedQueue { queue in

@@ -15,6 +15,48 @@ BEGIN
   ON CONFLICT (shard, user_id, period) DO UPDATE SET used = u.used WHERE false;
 END $$;
 
+-- The same, but nobody is waited for longer than lock_timeout says: answers the users whose rows it has; each
+-- is named once. What somebody's open transaction has, a submit above all, is left to it.
+CREATE OR REPLACE FUNCTION analysis.lock_free_usage(p_shard smallint, p_users bigint[], p_periods smallint[])
+RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_patience text := current_setting('lock_timeout');
+  v_free bigint[];
+  v_new record;
+BEGIN
+  BEGIN
+    PERFORM analysis.lock_usage(p_shard, p_users, p_periods);
+    RETURN p_users;
+  EXCEPTION WHEN lock_not_available THEN
+    NULL;
+  END;
+  SELECT array_agg(g.user_id) INTO v_free
+  FROM (SELECT d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period) ORDER BY 1, 2) g
+  CROSS JOIN LATERAL (
+    SELECT FROM analysis.usage s
+    WHERE s.shard = p_shard AND s.user_id = g.user_id AND s.period = g.period
+    FOR NO KEY UPDATE SKIP LOCKED) u;
+  -- Who has no row yet may be getting one just now.
+  PERFORM set_config('lock_timeout', '10ms', true);
+  FOR v_new IN
+    SELECT d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period)
+    LEFT JOIN LATERAL (
+      SELECT true AS is_there FROM analysis.usage s
+      WHERE s.shard = p_shard AND s.user_id = d.user_id AND s.period = d.period OFFSET 0) u ON true
+    WHERE u.is_there IS NULL ORDER BY 1
+  LOOP
+    BEGIN
+      PERFORM analysis.lock_usage(p_shard, ARRAY[v_new.user_id], ARRAY[v_new.period]);
+      v_free := v_free || v_new.user_id;
+    EXCEPTION WHEN lock_not_available THEN
+      NULL;
+    END;
+  END LOOP;
+  PERFORM set_config('lock_timeout', v_patience, true);
+  RETURN v_free;
+END $$;
+
 -- Holds the accounts of users, by their numbers and references, against older snapshots: in a SERIALIZABLE
 -- transaction a lock of an account that was changed since the transaction began fails (40001). In others the
 -- callers look at the account again once they have the locks.

@@ -1,5 +1,40 @@
 -- Cancelling, by an operator or a back-end.
 
+-- Takes jobs, which the caller has locked, out where they wait: in their own lane, in the quarantine lane or
+-- for later. Each is found by its whole key and taken by its address, so that no plan can go through the
+-- queue. Answers those that waited; o_later: for a time to come, and o_counted as submitted for it.
+CREATE OR REPLACE FUNCTION analysis.leave_queue(p_shard smallint, p_jobs bigint[], p_periods smallint[])
+RETURNS TABLE (o_job bigint, o_lane smallint, o_later boolean, o_counted boolean)
+LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN QUERY
+  WITH meant AS MATERIALIZED (
+    SELECT t.id, t.period, k.lane, k.kind, k.vt FROM unnest(p_jobs, p_periods) t(id, period)
+    CROSS JOIN LATERAL (
+      SELECT j.lane, j.kind, j.vt FROM analysis.job j
+      WHERE j.shard = p_shard AND j.period = t.period AND j.id = t.id OFFSET 0) k),
+  waited AS (
+    DELETE FROM analysis.ready d
+    WHERE d.shard IS NOT DISTINCT FROM p_shard AND d.ctid = ANY (ARRAY(
+      SELECT q.ctid
+      FROM (SELECT k.*, unnest(ARRAY[k.lane, analysis.quarantine_of(k.kind)]) AS waits FROM meant k) m
+      CROSS JOIN LATERAL (
+        SELECT r.ctid FROM analysis.ready r
+        WHERE r.shard = p_shard AND r.lane = m.waits AND r.vt = m.vt AND r.job_id = m.id OFFSET 0) q))
+    RETURNING d.job_id, d.lane),
+  planned AS (
+    DELETE FROM analysis.scheduled d
+    WHERE d.shard IS NOT DISTINCT FROM p_shard AND d.ctid = ANY (ARRAY(
+      SELECT q.ctid FROM meant m
+      CROSS JOIN LATERAL (
+        SELECT s.ctid FROM analysis.scheduled s
+        WHERE s.shard = p_shard AND s.period = m.period AND s.job_id = m.id OFFSET 0) q))
+    RETURNING d.job_id, d.lane, d.is_counted)
+  SELECT w.job_id, w.lane, false, false FROM waited w
+  UNION ALL
+  SELECT s.job_id, s.lane, true, s.is_counted FROM planned s;
+END $$;
+
 -- Ends jobs that have not ended, and takes them out wherever they wait. A running one is decided by who
 -- writes the result's key first. A job that somebody else holds for 2 s (an open retry or cancellation) is
 -- answered with 'busy', and nothing is done to it. A back-end cancels what it has submitted itself; any
@@ -20,9 +55,7 @@ DECLARE
   v_period smallint[] := '{}';
   v_user bigint[] := '{}';
   v_kind smallint[] := '{}';
-  v_lane smallint[] := '{}';
   v_source smallint[] := '{}';
-  v_vt bigint[] := '{}';
   v_found record;
   v_open bigint[];
   v_cancelled bigint[];
@@ -40,24 +73,22 @@ BEGIN
     EXIT WHEN v_left = '{}';
     BEGIN
       SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id,
-        array_agg(j.kind) AS kind, array_agg(j.lane) AS lane, array_agg(j.source) AS source,
-        array_agg(j.vt) AS vt
+        array_agg(j.kind) AS kind, array_agg(j.source) AS source
       INTO v_found
       FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, v_submitters) l
             ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
-        SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.source, k.vt FROM analysis.job k
+        SELECT k.id, k.period, k.user_id, k.kind, k.source FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
         FOR NO KEY UPDATE) j;
     EXCEPTION WHEN lock_not_available THEN
       SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id,
-        array_agg(j.kind) AS kind, array_agg(j.lane) AS lane, array_agg(j.source) AS source,
-        array_agg(j.vt) AS vt
+        array_agg(j.kind) AS kind, array_agg(j.source) AS source
       INTO v_found
       FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, v_submitters) l
             ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
-        SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.source, k.vt FROM analysis.job k
+        SELECT k.id, k.period, k.user_id, k.kind, k.source FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
         FOR NO KEY UPDATE SKIP LOCKED) j;
       v_busy := v_busy || ARRAY(
@@ -68,9 +99,7 @@ BEGIN
     v_period := v_period || v_found.period;
     v_user := v_user || v_found.user_id;
     v_kind := v_kind || v_found.kind;
-    v_lane := v_lane || v_found.lane;
     v_source := v_source || v_found.source;
-    v_vt := v_vt || v_found.vt;
     v_left := ARRAY(
       SELECT unnest(v_left) EXCEPT SELECT unnest(v_job) EXCEPT SELECT unnest(v_busy) ORDER BY 1);
   END LOOP;
@@ -105,36 +134,18 @@ BEGIN
     USING p_shard, ARRAY(SELECT DISTINCT m FROM unnest(v_period) m), v_cancelled;
   END IF;
 
-  -- 5. Take them out where they wait, in their own lane or in the quarantine lane: found each by its whole
-  --    key and taken by its address, so that no plan can go through the queue. The places that they had are
-  --    their users' again.
+  -- 5. Take them out where they wait. The places that they had are their users' again.
   WITH meant AS MATERIALIZED (
-    SELECT t.* FROM unnest(v_job, v_period, v_user, v_kind, v_lane, v_source, v_vt)
-      t(id, period, user_id, kind, lane, source, vt)
+    SELECT t.* FROM unnest(v_job, v_period, v_user, v_source) t(id, period, user_id, source)
     JOIN unnest(v_cancelled) c(id) USING (id)),
-  waited AS (
-    DELETE FROM analysis.ready d
-    WHERE d.shard IS NOT DISTINCT FROM p_shard AND d.ctid = ANY (ARRAY(
-      SELECT q.ctid FROM meant m
-      CROSS JOIN LATERAL (
-        SELECT r.ctid FROM analysis.ready r
-        WHERE r.shard = p_shard AND r.lane IN (m.lane, analysis.quarantine_of(m.kind)) AND r.vt = m.vt
-          AND r.job_id = m.id OFFSET 0) q))
-    RETURNING d.job_id, d.lane),
-  planned AS (
-    DELETE FROM analysis.scheduled d
-    WHERE d.shard IS NOT DISTINCT FROM p_shard AND d.ctid = ANY (ARRAY(
-      SELECT q.ctid FROM meant m
-      CROSS JOIN LATERAL (
-        SELECT s.ctid FROM analysis.scheduled s
-        WHERE s.shard = p_shard AND s.period = m.period AND s.job_id = m.id OFFSET 0) q))
-    RETURNING d.job_id, d.lane, d.is_counted),
+  left_queue AS MATERIALIZED (
+    SELECT q.* FROM (SELECT array_agg(m.id) AS jobs, array_agg(m.period) AS periods FROM meant m) m
+    CROSS JOIN LATERAL analysis.leave_queue(p_shard, m.jobs, m.periods) q),
   freed AS (
-    SELECT m.user_id, w.lane, m.source, 0 AS later FROM waited w JOIN meant m ON m.id = w.job_id
-    WHERE m.source <> 2
-    UNION ALL
-    SELECT m.user_id, s.lane, 0::smallint, 1 FROM planned s JOIN meant m ON m.id = s.job_id
-    WHERE s.is_counted)
+    SELECT m.user_id, q.o_lane AS lane, CASE WHEN q.o_later THEN 0::smallint ELSE m.source END AS source,
+      q.o_later::int AS later
+    FROM left_queue q JOIN meant m ON m.id = q.o_job
+    WHERE CASE WHEN q.o_later THEN q.o_counted ELSE m.source <> 2 END)
   INSERT INTO analysis.freed_place (shard, lane, source, later, user_id, vt)
   SELECT p_shard, g.lane, g.source, g.later, g.user_id, (g.jobs - g.later) * c.cost
   FROM (SELECT f.user_id, f.lane, f.source, sum(f.later)::int AS later, count(*) AS jobs FROM freed f

@@ -25,8 +25,9 @@ LANGUAGE sql AS $$
 $$;
 
 -- Locks the counters of users' present months, and answers these months with what is in force; each user
--- once. A period that was changed while this waited is not ours any more. In a SERIALIZABLE transaction the
--- accounts are held, as in a submit.
+-- once. Left out is whose counter somebody else holds for as long as lock_timeout says, as an open submit
+-- does, and whose period was changed meanwhile. In a SERIALIZABLE transaction the accounts are held, as in a
+-- submit.
 CREATE OR REPLACE FUNCTION analysis.hold_present_months(
   p_shard smallint, p_users bigint[], p_now timestamptz)
 RETURNS TABLE (o_user bigint, o_period smallint, o_quota int, o_cost bigint)
@@ -34,30 +35,23 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_user bigint[] := ARRAY(SELECT DISTINCT u FROM unnest(p_users) u ORDER BY 1);
   v_period smallint[];
-  v_before smallint[];
+  v_free bigint[];
 BEGIN
   PERFORM analysis.hold_accounts(p_shard, v_user, NULL);
-  FOR v_look IN 1 .. 2 LOOP
-    v_before := v_period;
-    v_period := ARRAY(
-      SELECT analysis.period_at(p_now, a.zone, a.anchors)
-      FROM unnest(v_user) WITH ORDINALITY u(id, i)
-      CROSS JOIN LATERAL (
-        SELECT k.zone, k.anchors FROM analysis.account k
-        WHERE k.shard = p_shard AND k.user_id = u.id OFFSET 0) a
-      ORDER BY u.i);
-    EXIT WHEN v_look = 2 OR v_user = '{}';
-    PERFORM analysis.lock_usage(p_shard, v_user, v_period);
-  END LOOP;
-  IF v_period <> v_before THEN
-    RAISE EXCEPTION 'the period of a user was changed while this call waited'
-      USING ERRCODE = 'lock_not_available', HINT = 'Call again.';
-  END IF;
+  SELECT array_agg(u.id), array_agg(analysis.period_at(p_now, a.zone, a.anchors)) INTO v_user, v_period
+  FROM unnest(v_user) u(id)
+  CROSS JOIN LATERAL (
+    SELECT k.zone, k.anchors FROM analysis.account k WHERE k.shard = p_shard AND k.user_id = u.id OFFSET 0) a;
+  v_free := analysis.lock_free_usage(p_shard, v_user, v_period);
   RETURN QUERY
   SELECT u.id, u.period, q.monthly_limit, q.cost
   FROM unnest(v_user, v_period) u(id, period)
+  JOIN unnest(v_free) f(id) ON f.id = u.id
   CROSS JOIN LATERAL (
-    SELECT l.monthly_limit, l.cost FROM analysis.limit_of(p_shard, u.id, p_now) l OFFSET 0) q;
+    SELECT k.zone, k.anchors FROM analysis.account k WHERE k.shard = p_shard AND k.user_id = u.id OFFSET 0) a
+  CROSS JOIN LATERAL (
+    SELECT l.monthly_limit, l.cost FROM analysis.limit_of(p_shard, u.id, p_now) l OFFSET 0) q
+  WHERE u.period = analysis.period_at(p_now, a.zone, a.anchors);
 END $$;
 
 DROP FUNCTION IF EXISTS analysis.queue_again(smallint, bigint, smallint, smallint, bigint);
@@ -108,7 +102,12 @@ BEGIN
   labelled AS (
     UPDATE analysis.job_label l SET period = m.month
     FROM placed m
-    WHERE l.shard = p_shard AND l.period = ANY (p_from) AND l.job_id = ANY (p_jobs) AND l.job_id = m.id),
+    WHERE l.shard IS NOT DISTINCT FROM p_shard AND l.job_id = m.id
+      AND l.ctid = ANY (ARRAY(
+        SELECT f.ctid FROM unnest(p_jobs, p_from) n(id, old)
+        CROSS JOIN LATERAL (
+          SELECT b.ctid FROM analysis.job_label b
+          WHERE b.shard = p_shard AND b.period = n.old AND b.job_id = n.id OFFSET 0) f))),
   keyed AS (
     UPDATE analysis.idem e SET period = m.month
     FROM placed m
@@ -125,11 +124,13 @@ END $$;
 
 -- Gives dead jobs another life in the present month: a unit of that month is taken, the job's row and its
 -- key move there, the dead row goes, the history stays. An expiry is lifted: who retries wants it run. One
--- whose image was removed since cannot be run again, and stays as it is.
+-- whose image was removed since, or whose person is erased, cannot be run again, and stays as it is. One that
+-- somebody else is changing is 'busy', and so are all of a user whose month somebody else holds for 2 s, as
+-- an open submit does; the others are queued.
 CREATE OR REPLACE FUNCTION analysis.retry_dead(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text, o_period smallint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '10s'
+SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE
@@ -150,7 +151,7 @@ BEGIN
 
   -- 1. Lock the present months of their users; then the dead rows, in order: of two who retry the same job
   --    one finds it gone. Then the jobs, in order; then their images, which stay while this transaction is
-  --    open.
+  --    open. With the months nobody else retries these jobs, so that none of them is waited for.
   SELECT array_agg(h.o_user), array_agg(h.o_period), array_agg(h.o_quota), array_agg(h.o_cost)
   INTO v_user, v_new, v_quota, v_cost
   FROM analysis.hold_present_months(
@@ -159,19 +160,32 @@ BEGIN
       CROSS JOIN LATERAL (
         SELECT x.user_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = i OFFSET 0) d),
     v_now) h;
-  SELECT array_agg(d.job_id), array_agg(d.period), array_agg(d.user_id), array_agg(m.period),
-    array_agg(m.quota), array_agg(m.cost)
+  SELECT array_agg(d.job_id), array_agg(d.period), array_agg(d.user_id), array_agg(d.present),
+    array_agg(d.quota), array_agg(d.cost)
   INTO v_job, v_old, v_user, v_new, v_quota, v_cost
-  FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i ORDER BY 1) g
+  FROM (
+    SELECT g.job_id, m.* FROM (SELECT DISTINCT i AS job_id FROM unnest(p_jobs) i) g
+    CROSS JOIN LATERAL (
+      SELECT x.period, x.user_id FROM analysis.dead x
+      WHERE x.shard = p_shard AND x.job_id = g.job_id OFFSET 0) x
+    JOIN unnest(v_user, v_new, v_quota, v_cost) m(user_id, present, quota, cost) ON m.user_id = x.user_id
+    ORDER BY g.job_id) g
   CROSS JOIN LATERAL (
-    SELECT x.job_id, x.period, x.user_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = g.id
-    FOR UPDATE) d
-  JOIN unnest(v_user, v_new, v_quota, v_cost) m(user_id, period, quota, cost) ON m.user_id = d.user_id;
-  PERFORM FROM (SELECT * FROM unnest(v_job, v_old) u(id, old) ORDER BY 1) u
+    SELECT x.job_id, x.period, x.user_id, g.present, g.quota, g.cost FROM analysis.dead x
+    WHERE x.shard = p_shard AND x.job_id = g.job_id FOR UPDATE SKIP LOCKED) d;
+  SELECT array_agg(u.id), array_agg(u.old), array_agg(u.user_id), array_agg(u.present), array_agg(u.quota),
+    array_agg(u.cost)
+  INTO v_job, v_old, v_user, v_new, v_quota, v_cost
+  FROM (SELECT * FROM unnest(v_job, v_old, v_user, v_new, v_quota, v_cost)
+          u(id, old, user_id, present, quota, cost) ORDER BY 1) u
   CROSS JOIN LATERAL (
-    SELECT FROM analysis.job k WHERE k.shard = p_shard AND k.period = u.old AND k.id = u.id FOR UPDATE) j;
+    SELECT FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = u.old AND k.id = u.id FOR UPDATE SKIP LOCKED) j;
   v_seen := ARRAY(
-    SELECT u.id FROM unnest(v_job, v_old) u(id, old)
+    SELECT u.id FROM unnest(v_job, v_old, v_user) u(id, old, user_id)
+    CROSS JOIN LATERAL (
+      SELECT FROM analysis.account a
+      WHERE a.shard = p_shard AND a.user_id = u.user_id AND a.erased_at IS NULL OFFSET 0) a
     CROSS JOIN LATERAL (
       SELECT k.image_period, k.image_id FROM analysis.job k
       WHERE k.shard = p_shard AND k.period = u.old AND k.id = u.id OFFSET 0) j
@@ -195,17 +209,25 @@ BEGIN
       analysis.audit_jobs('retry', p_shard, array_agg(t.id), array_agg(t.user_id))
     FROM (SELECT * FROM unnest(v_job, v_old, v_new, v_user, v_cost) u(id, old, period, user_id, cost)
           JOIN unnest(v_granted) n(id) USING (id) ORDER BY id) t;
-    DELETE FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = ANY (v_granted);
+    DELETE FROM analysis.dead d
+    WHERE d.shard IS NOT DISTINCT FROM p_shard AND d.ctid = ANY (ARRAY(
+      SELECT x.ctid FROM unnest(v_granted) n(id)
+      CROSS JOIN LATERAL (
+        SELECT y.ctid FROM analysis.dead y WHERE y.shard = p_shard AND y.job_id = n.id OFFSET 0) x));
   END IF;
 
   RETURN QUERY
-  SELECT g.id, CASE WHEN t.id IS NULL THEN 'not_dead' WHEN s.id IS NULL THEN 'image_gone'
-                    WHEN n.id IS NULL THEN 'quota' ELSE 'requeued' END,
+  SELECT g.id, CASE WHEN n.id IS NOT NULL THEN 'requeued' WHEN s.id IS NOT NULL THEN 'quota'
+                    WHEN t.id IS NOT NULL THEN 'image_gone' WHEN d.is_dead THEN 'busy'
+                    ELSE 'not_dead' END,
          CASE WHEN n.id IS NOT NULL THEN t.period END
   FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i) g
   LEFT JOIN unnest(v_job, v_new) t(id, period) USING (id)
   LEFT JOIN unnest(v_seen) s(id) USING (id)
-  LEFT JOIN unnest(v_granted) n(id) USING (id);
+  LEFT JOIN unnest(v_granted) n(id) USING (id)
+  LEFT JOIN LATERAL (
+    SELECT true AS is_dead FROM analysis.dead x
+    WHERE t.id IS NULL AND x.shard = p_shard AND x.job_id = g.id OFFSET 0) d ON true;
 END $$;
 COMMENT ON FUNCTION analysis.retry_dead IS
   'Queues dead jobs again; each takes a unit of the present month.';
@@ -229,9 +251,8 @@ COMMENT ON FUNCTION analysis.uncancel_from IS
 -- runs at once, also where it was to run later or had an expiry: who undoes a cancellation wants it run. A
 -- back-end undoes cancellations of what it has submitted itself; any other job is unknown to it.
 --
--- A job that a worker still holds, or that somebody else is changing, is 'busy', and so are all where
--- somebody else holds the month of one of their users for 2 s, as an open submit does. The locks are taken in
--- the order in which an erasure takes them: the users' months, then the jobs.
+-- A job that a worker still holds, or that somebody else is changing, is 'busy', and so are all of a user
+-- whose month somebody else holds for 2 s, as an open submit does; the others are queued.
 CREATE OR REPLACE FUNCTION analysis.uncancel(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text, o_period smallint)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -241,19 +262,18 @@ AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_submitters smallint[];
-  -- What follows has an element for each job that there is, by number.
+  -- An element for each job that there is, by number.
   v_job bigint[];
   v_old smallint[];
-  v_new smallint[];
   v_user bigint[];
+  v_outcome text[];                    -- NULL: it may be undone
+  -- An element for each user whose month could be had.
+  v_who bigint[];
+  v_new smallint[];
   v_quota int[];
   v_cost bigint[];
-  v_outcome text[];                    -- NULL: it may be undone
-  v_is_busy boolean := false;          -- somebody else holds a user's month
   v_locked bigint[];                   -- whose row could be had
-  v_held bigint[];                     -- what workers hold
   v_granted bigint[] := '{}';
-  v_row analysis.job;
 BEGIN
   IF (p_shard IS NOT NULL AND coalesce(cardinality(p_jobs), 0) <= 100000) IS NOT TRUE THEN
     PERFORM analysis.require_argument(
@@ -271,45 +291,41 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT k.id, k.period, k.user_id FROM analysis.job k
     WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job OFFSET 0) j;
-  BEGIN
-    SELECT array_agg(h.o_period ORDER BY u.id), array_agg(h.o_quota ORDER BY u.id),
-      array_agg(h.o_cost ORDER BY u.id)
-    INTO v_new, v_quota, v_cost
-    FROM unnest(v_job, v_user) u(id, user_id)
-    LEFT JOIN analysis.hold_present_months(
-      p_shard, ARRAY(
-        SELECT t.user_id FROM unnest(v_job, v_old, v_user) t(id, old, user_id)
-        CROSS JOIN LATERAL (
-          SELECT FROM analysis.result f
-          WHERE f.shard = p_shard AND f.period = t.old AND f.job_id = t.id AND f.outcome = 2
-            AND f.finished_at > v_now - analysis.uncancel_time() OFFSET 0) r),
-      v_now) h ON h.o_user = u.user_id;
-  EXCEPTION WHEN lock_not_available THEN
-    v_is_busy := true;
-  END;
+  SELECT array_agg(h.o_user), array_agg(h.o_period), array_agg(h.o_quota), array_agg(h.o_cost)
+  INTO v_who, v_new, v_quota, v_cost
+  FROM analysis.hold_present_months(
+    p_shard, ARRAY(
+      SELECT t.user_id FROM unnest(v_job, v_old, v_user) t(id, old, user_id)
+      CROSS JOIN LATERAL (
+        SELECT FROM analysis.result f
+        WHERE f.shard = p_shard AND f.period = t.old AND f.job_id = t.id AND f.outcome = 2
+          AND f.finished_at > v_now - analysis.uncancel_time() OFFSET 0) r),
+    v_now) h;
 
-  -- 2. Lock the rows of the cancelled, in order, where nobody else has them; none without the months.
+  -- 2. Lock the rows of the cancelled, in order, where nobody else has them; none without its user's month.
   SELECT array_agg(k.id) INTO v_locked
-  FROM unnest(v_job, v_old) u(id, old)
+  FROM (SELECT t.id, t.old FROM unnest(v_job, v_old, v_user) t(id, old, user_id)
+        JOIN unnest(v_who) w(user_id) USING (user_id) ORDER BY t.id) u
   CROSS JOIN LATERAL (
     SELECT FROM analysis.result f
     WHERE f.shard = p_shard AND f.period = u.old AND f.job_id = u.id AND f.outcome = 2 OFFSET 0) r
   CROSS JOIN LATERAL (
     SELECT w.id FROM analysis.job w
-    WHERE w.shard = p_shard AND w.period = u.old AND w.id = u.id FOR UPDATE SKIP LOCKED) k
-  WHERE NOT v_is_busy;
+    WHERE w.shard = p_shard AND w.period = u.old AND w.id = u.id FOR UPDATE SKIP LOCKED) k;
 
   -- 3. With the locks, in a statement that sees what was committed before: which of them are to be undone.
   --    Their images stay while this transaction is open.
-  v_held := ARRAY(SELECT unnest(b.job_ids) FROM analysis.lease b WHERE b.shard = p_shard);
   SELECT array_agg(
     CASE WHEN r.outcome IS DISTINCT FROM 2 THEN 'not_cancelled'
          WHEN a.erased_at IS NOT NULL THEN 'erased'
          WHEN r.finished_at <= v_now - analysis.uncancel_time() THEN 'too_late'
          WHEN m.is_there IS NULL THEN 'image_gone'
-         WHEN u.id = ANY (v_held) OR (u.id = ANY (v_locked)) IS NOT TRUE THEN 'busy' END ORDER BY u.id)
+         WHEN h.id IS NOT NULL OR l.id IS NULL THEN 'busy' END ORDER BY u.id)
   INTO v_outcome
   FROM unnest(v_job, v_old, v_user) u(id, old, user_id)
+  LEFT JOIN unnest(v_locked) l(id) ON l.id = u.id
+  LEFT JOIN (
+    SELECT DISTINCT unnest(b.job_ids) AS id FROM analysis.lease b WHERE b.shard = p_shard) h ON h.id = u.id
   LEFT JOIN LATERAL (
     SELECT f.outcome, f.finished_at FROM analysis.result f
     WHERE f.shard = p_shard AND f.period = u.old AND f.job_id = u.id OFFSET 0) r ON true
@@ -327,42 +343,37 @@ BEGIN
   -- 4. Take units of the present month, the lower numbers first.
   IF array_position(v_outcome, NULL) IS NOT NULL THEN
     SELECT analysis.take_units_again(
-      p_shard, array_agg(t.id), array_agg(t.user_id), array_agg(t.period), array_agg(t.quota))
+      p_shard, array_agg(t.id), array_agg(t.user_id), array_agg(w.period), array_agg(w.quota))
     INTO v_granted
-    FROM unnest(v_job, v_user, v_new, v_quota, v_outcome) t(id, user_id, period, quota, outcome)
+    FROM unnest(v_job, v_user, v_outcome) t(id, user_id, outcome)
+    JOIN unnest(v_who, v_new, v_quota) w(user_id, period, quota) USING (user_id)
     WHERE t.outcome IS NULL;
   END IF;
 
-  -- 5. Move them, each by its key, and queue them as a submit would. A row of the queue that the
-  --    cancellation did not find goes now: the job knows where it would be.
-  FOR i IN 1 .. coalesce(cardinality(v_job), 0) LOOP
-    CONTINUE WHEN NOT (v_job[i] = ANY (v_granted));
-    SELECT k.* INTO v_row FROM analysis.job k
-    WHERE k.shard = p_shard AND k.period = v_old[i] AND k.id = v_job[i];
-    DELETE FROM analysis.ready r
-    WHERE r.shard = p_shard AND r.lane IN (v_row.lane, analysis.quarantine_of(v_row.kind))
-      AND r.vt = v_row.vt AND r.job_id = v_row.id;
-    DELETE FROM analysis.scheduled s
-    WHERE s.shard = p_shard AND s.period = v_old[i] AND s.job_id = v_row.id;
-    DELETE FROM analysis.result f
-    WHERE f.shard = p_shard AND f.period = v_old[i] AND f.job_id = v_row.id;
-  END LOOP;
+  -- 5. Move them, and queue them as a submit would. The rows of the queue that a cancellation did not find go
+  --    now: a job knows where it would be.
   IF v_granted <> '{}' THEN
+    PERFORM analysis.leave_queue(p_shard, array_agg(t.id), array_agg(t.old))
+    FROM unnest(v_job, v_old) t(id, old) JOIN unnest(v_granted) n(id) USING (id);
+    EXECUTE 'DELETE FROM analysis.result f WHERE f.shard = $1 AND f.period = ANY ($2) AND f.job_id = ANY ($3)'
+    USING p_shard, ARRAY(SELECT DISTINCT m FROM unnest(v_old) m), v_granted;
     PERFORM analysis.queue_again(
-      p_shard, array_agg(t.id), array_agg(t.old), array_agg(t.period), array_agg(t.cost)),
-      analysis.audit_jobs('uncancel', p_shard, array_agg(t.id), array_agg(t.user_id))
-    FROM (SELECT * FROM unnest(v_job, v_old, v_new, v_user, v_cost) u(id, old, period, user_id, cost)
-          JOIN unnest(v_granted) n(id) USING (id) ORDER BY id) t;
+      p_shard, array_agg(t.id), array_agg(t.old), array_agg(w.period), array_agg(w.cost)),
+      analysis.audit_jobs('uncancel', p_shard, array_agg(t.id ORDER BY t.id), array_agg(t.user_id))
+    FROM unnest(v_job, v_old, v_user) t(id, old, user_id)
+    JOIN unnest(v_granted) n(id) USING (id)
+    JOIN unnest(v_who, v_new, v_cost) w(user_id, period, cost) USING (user_id);
   END IF;
 
   RETURN QUERY
   SELECT g.id, CASE WHEN t.id IS NULL THEN 'unknown'
                     WHEN t.outcome IS NOT NULL THEN t.outcome
                     WHEN n.id IS NULL THEN 'quota' ELSE 'requeued' END,
-         CASE WHEN n.id IS NOT NULL THEN t.period END
+         CASE WHEN n.id IS NOT NULL THEN w.period END
   FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i) g
-  LEFT JOIN unnest(v_job, v_new, v_outcome) t(id, period, outcome) USING (id)
-  LEFT JOIN unnest(v_granted) n(id) USING (id);
+  LEFT JOIN unnest(v_job, v_user, v_outcome) t(id, user_id, outcome) USING (id)
+  LEFT JOIN unnest(v_who, v_new) w(user_id, period) ON w.user_id = t.user_id
+  LEFT JOIN unnest(v_granted) n(id) ON n.id = g.id;
 END $$;
 COMMENT ON FUNCTION analysis.uncancel IS
   'Queues cancelled jobs again, for a day; each takes a unit of the present month.';
