@@ -11,21 +11,30 @@ public struct PersonEraser: Sendable {
     case reference(String)
     /// By their number, as a receipt or the audit has it: when they have no other name any more.
     case number(Int64)
+
+    fileprivate var reference: String? { if case .reference(let reference) = self { reference } else { nil } }
+    fileprivate var number: Int64? { if case .number(let number) = self { number } else { nil } }
   }
 
   private let database: ConnectionPool
+  private let partSize: Int
 
-  /// Every row of a person is touched in one transaction.
+  /// Many rows are touched in one transaction.
   private static let patience: Duration = .seconds(1800)
 
   /// The persons of a database.
-  public init(_ database: ConnectionPool) {
+  ///
+  /// - Parameter partSize: With more jobs than that a person is erased in parts of as many, at most 100,000.
+  public init(_ database: ConnectionPool, partSize: Int = 20_000) {
     self.database = database
+    self.partSize = partSize
   }
 
   /// Erases a person, or says what that would remove.
   ///
-  /// It is one transaction: everything is removed, or nothing.
+  /// It is one transaction: everything is removed, or nothing. A person with many jobs is erased in parts, of which
+  /// each is one: the first closes the account, so that nothing is submitted any more, and the last removes who they
+  /// are. One that was interrupted goes on when it is asked for again.
   ///
   /// - Parameters:
   ///   - cancelling: Whether jobs that are open are cancelled; otherwise nothing is done while there are any.
@@ -64,7 +73,20 @@ public struct PersonEraser: Sendable {
   private func erase(
     _ shard: Int16, _ person: Person, _ cancelling: Bool, _ actor: AuditActor?
   ) async throws(JobQueueError) -> Erasure? {
-    let statement = Self.statement(shard, person, cancelling)
+    var done: [Erasure] = []
+    var place: (period: Int16, job: Int64)?
+    while let part = try await insist(on: part(shard, person, cancelling, after: place), as: actor) {
+      done.append(part.erasure)
+      place = part.place
+    }
+    let last = try await insist(on: Self.statement(shard, person, cancelling), as: actor)
+    return last.map { done.reduce($0) { $0.adding($1) } }
+  }
+
+  /// Does it again where the server has ended it in favour of others.
+  private func insist<R: Sendable>(
+    on statement: Statement<R>, as actor: AuditActor?
+  ) async throws(JobQueueError) -> R {
     for _ in 1..<Self.tries {
       do throws(JobQueueError) {
         return try await statement.run(on: database, as: actor, deadline: Self.patience)
@@ -113,19 +135,43 @@ public struct PersonEraser: Sendable {
     }
   }
 
+  /// What is erased ahead of the rest, and the job behind which the next part begins; nil where nothing is.
+  private func part(
+    _ shard: Int16, _ person: Person, _ cancelling: Bool, after place: (period: Int16, job: Int64)?
+  ) -> Statement<(erasure: Erasure, place: (period: Int16, job: Int64))?> {
+    Statement(
+      SQLFunction(
+        "erase_part", 7, "o_user", "o_period", "o_job", "o_cancelled", "o_images", "o_image_bytes",
+        "o_results",
+        "o_dead", "o_attempts", "o_jobs"),
+      [
+        .int16(shard), .text(person.reference), .int64(person.number), .bool(cancelling),
+        .int16(place?.period),
+        .int64(place?.job), .int32(Int32(partSize)),
+      ], while: "erasing a part of a user"
+    ) { rows in
+      try rows.first.map { row in
+        func count(_ column: String) throws -> Int { Int(try row.int64(column)) }
+        let erasure = Erasure(
+          userID: try row.int64("o_user"), open: 0, cancelled: try count("o_cancelled"), profiles: 0,
+          images: try count("o_images"), imageBytes: try count("o_image_bytes"),
+          results: try count("o_results"),
+          dead: try count("o_dead"), attempts: try count("o_attempts"), jobs: try count("o_jobs"), keys: 0,
+          statementLines: 0, photo: nil)
+        return (erasure, (try row.int16("o_period"), try row.int64("o_job")))
+      }
+    }
+  }
+
   private static func statement(
     _ shard: Int16, _ person: Person, _ cancelling: Bool
   ) -> Statement<Erasure?> {
-    let (reference, number): (String?, Int64?) =
-      switch person {
-      case .reference(let reference): (reference, nil)
-      case .number(let number): (nil, number)
-      }
     return Statement(
       SQLFunction(
         "erase_user", 4, "o_user", "o_open", "o_cancelled", "o_profile", "o_images", "o_image_bytes",
         "o_results", "o_dead", "o_attempts", "o_jobs", "o_keys", "o_lines", "o_photo"),
-      [.int16(shard), .text(reference), .int64(number), .bool(cancelling)], while: "erasing a user"
+      [.int16(shard), .text(person.reference), .int64(person.number), .bool(cancelling)],
+      while: "erasing a user"
     ) { rows in
       try rows.first.map { row in
         func count(_ column: String) throws -> Int { Int(try row.int64IfPresent(column) ?? 0) }
@@ -168,4 +214,12 @@ public struct Erasure: Sendable, Equatable {
   public let statementLines: Int
   /// Where their photo was, to be taken out of caches: all of it may be a secret.
   public let photo: String?
+
+  fileprivate func adding(_ part: Erasure) -> Erasure {
+    Erasure(
+      userID: userID, open: open, cancelled: cancelled + part.cancelled, profiles: profiles,
+      images: images + part.images, imageBytes: imageBytes + part.imageBytes, results: results + part.results,
+      dead: dead + part.dead, attempts: attempts + part.attempts, jobs: jobs + part.jobs, keys: keys,
+      statementLines: statementLines, photo: photo)
+  }
 }

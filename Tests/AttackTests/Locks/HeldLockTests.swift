@@ -126,6 +126,7 @@ struct HeldLockTests {
     "audit_key": "analysis.audit_key('remove_key', 77)",
     "set_setting": "analysis.set_setting('zone', 'Asia/Jakarta', 'UTC')",
     "erase_user": "analysis.erase_user(0::smallint, 'ann', NULL, true)",
+    "erase_part": "analysis.erase_part(0::smallint, 'ann', NULL, true, NULL, NULL, 1)",
     "open_export": "analysis.open_export(0::smallint, 'ann')",
     "export_user": "analysis.open_export(0::smallint, 'ann')",
     "export_jobs": "analysis.open_export(0::smallint, 'ann')",
@@ -148,11 +149,11 @@ struct HeldLockTests {
   private static let bounds: [String: String] = [
     "100ms": "refresh_counts refresh_gauges take_turn tick",
     "200ms": "purge_month",
-    "500ms": "claim finish_deliveries promote",
+    "500ms": "claim finish_deliveries promote sweep",
     "1500ms": "complete disclaim fail release retire",
     "2s": """
     cancel claim_deliveries lock_audit lock_jobs_of pause prepare_months purge_dead purge_deliveries purge_events \
-    purge_images purge_results purge_usage rescue resume uncancel
+    purge_images purge_results purge_usage rescue resume retry_dead uncancel
     """,
     "5s": """
     accept_share add_clinic add_plan add_review add_token add_user add_webhook assign_clinic \
@@ -161,8 +162,8 @@ struct HeldLockTests {
     rewrap_webhook save_profile set_clinic set_period set_photo set_plan set_plan_limit \
     set_plan_price set_setting set_zone test_webhook
     """,
-    "10s": "add_refusals close_usage open_batch retry_dead submit submit_in_batch",
-    "20s": "erase_user",
+    "10s": "add_refusals close_usage open_batch submit submit_in_batch",
+    "20s": "erase_part erase_user",
   ]
 
   /// What others do meanwhile for another user, and by another worker: all of it within the time, and no error.

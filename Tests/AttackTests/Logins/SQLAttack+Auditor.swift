@@ -90,6 +90,13 @@ extension SQLAttack {
       "SELECT o_open, o_profile, o_images FROM analysis.erase_user(0::smallint, 'sue-south', NULL, false)",
       .answers("(2,,)")),
     SQLAttack(
+      .privacy, "erases a part of a person whose jobs are open, without being told",
+      "SELECT * FROM analysis.erase_part(0::smallint, 'sue-south', NULL, false, NULL, NULL, 1)", .nothing),
+    SQLAttack(
+      .privacy, "erases a part of a person who is not being erased",
+      "SELECT * FROM analysis.erase_part(0::smallint, 'sue-south', NULL, true, {month}::smallint, 1, 1)",
+      .nothing),
+    SQLAttack(
       .privacy, "asks for the erasure of who was not erased", "SELECT * FROM analysis.erasure_of({sue})",
       .nothing),
     SQLAttack(
@@ -153,6 +160,10 @@ extension SQLAttack {
     SQLAttack(
       .retention, "erases a person",
       "SELECT * FROM analysis.erase_user(0::smallint, 'sue-south', NULL, true)",
+      .refused("42501")),
+    SQLAttack(
+      .retention, "erases a part of a person",
+      "SELECT * FROM analysis.erase_part(0::smallint, 'sue-south', NULL, true, NULL, NULL, 1)",
       .refused("42501")),
   ]
 }

@@ -188,6 +188,10 @@ struct ArgumentTests {
     Call(
       function: "erase_user", arguments: [shard, "'nobody'", "NULL::bigint", "true"],
       hostile: [0: noShard, 3: ["NULL::boolean"]]),
+    Call(
+      function: "erase_part",
+      arguments: [shard, "'nobody'", "NULL::bigint", "true", "NULL::smallint", "NULL::bigint", "10"],
+      hostile: [0: noShard, 3: ["NULL::boolean"], 4: ["24300::smallint"], 5: ["1"], 6: counts + ["0"]]),
   ]
 
   @Test("is refused, whichever function gets it, and the others of the same call are not", arguments: calls)

@@ -58,8 +58,9 @@ BEGIN
   END LOOP;
   UPDATE analysis.account a
   SET user_ref = v_label, key_salt = uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()),
-    erased_at = clock_timestamp()
-  WHERE a.shard = p_shard AND a.user_id = p_user_id AND a.erased_at IS NULL;
+    erased_at = coalesce(a.erased_at, clock_timestamp())
+  WHERE a.shard = p_shard AND a.user_id = p_user_id
+    AND (a.erased_at IS NULL OR a.user_ref !~ ('^erased-' || p_user_id || '-*$'));
   o_is_first := FOUND;
   UPDATE analysis.statement_line t SET user_ref = a.user_ref
   FROM analysis.account a
@@ -97,22 +98,25 @@ BEGIN
       WHERE a.shard = h.o_shard AND a.user_id = l.user_id AND a.erased_at IS NULL OFFSET 0) a);
 END $$;
 
--- Removes the images of a person's month, and empties what was found and what went wrong in it: each
--- partition by its own keys, jobs before their results as a purge takes them. The jobs are all of the
--- person's: one that was retried has left its attempts in the months before.
+-- Removes images of a person's month, and empties what was found and what went wrong in it: each partition
+-- by its own keys, jobs before their results as a purge takes them. p_jobs may be of other months: one that
+-- was retried has left its attempts in the months before. p_images: NULL for all of the month.
 CREATE OR REPLACE FUNCTION analysis.erase_month(
-  p_shard smallint, p_user_id bigint, p_period smallint, p_jobs bigint[],
+  p_shard smallint, p_user_id bigint, p_period smallint, p_jobs bigint[], p_images bigint[],
   OUT o_images bigint, OUT o_image_bytes bigint, OUT o_results bigint, OUT o_attempts bigint,
     OUT o_jobs bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
-  WITH gone AS (
-    DELETE FROM analysis.image i WHERE i.shard = p_shard AND i.period = p_period AND i.user_id = p_user_id
-    RETURNING i.byte_count)
-  SELECT count(*), coalesce(sum(g.byte_count), 0) INTO o_images, o_image_bytes FROM gone g;
-
-  -- Planned with the month, of which alone it takes a lock, and that only where the person has jobs.
+  -- Planned with the month, of which alone they take a lock, and with how many jobs there are.
+  EXECUTE
+    'WITH gone AS (
+       DELETE FROM analysis.image i
+       WHERE i.shard = $1 AND i.period = $2 AND i.user_id = $3 AND ($4 IS NULL OR i.id = ANY ($4))
+       RETURNING i.byte_count)
+     SELECT count(*), coalesce(sum(g.byte_count), 0) FROM gone g'
+  INTO o_images, o_image_bytes USING p_shard, p_period, p_user_id, p_images;
   o_jobs := 0;
+  o_results := 0;
   IF EXISTS (
     SELECT FROM analysis.job j
     WHERE j.shard = p_shard AND j.user_id = p_user_id AND j.period = p_period) THEN
@@ -122,24 +126,127 @@ BEGIN
          AND (j.source_name IS NOT NULL OR j.key_hash IS NOT NULL OR j.image_mark <> $4)'
     USING p_shard, p_period, p_jobs, ''::bytea;
     GET DIAGNOSTICS o_jobs = ROW_COUNT;
+    EXECUTE
+      'UPDATE analysis.result r
+       SET analysis_id = $4, conditions = $5, condition_count = NULL, serious = NULL, consult = NULL,
+           endpoint_serious = NULL, endpoint_consult = NULL, answered_at = NULL,
+           primary_id = NULL, primary_name = NULL, primary_confidence = NULL, primary_band = NULL,
+           primary_normal = NULL,
+           secondary_id = NULL, secondary_name = NULL, secondary_confidence = NULL, secondary_band = NULL,
+           secondary_normal = NULL
+       WHERE r.shard = $1 AND r.period = $2 AND r.job_id = ANY ($3) AND r.outcome = 1
+         AND r.condition_count IS NOT NULL'
+    USING p_shard, p_period, p_jobs, 'erased', '[]'::jsonb;
+    GET DIAGNOSTICS o_results = ROW_COUNT;
   END IF;
 
-  UPDATE analysis.result r
-  SET analysis_id = 'erased', conditions = '[]', condition_count = NULL, serious = NULL, consult = NULL,
-      endpoint_serious = NULL, endpoint_consult = NULL, answered_at = NULL,
-      primary_id = NULL, primary_name = NULL, primary_confidence = NULL, primary_band = NULL,
-      primary_normal = NULL,
-      secondary_id = NULL, secondary_name = NULL, secondary_confidence = NULL, secondary_band = NULL,
-      secondary_normal = NULL
-  WHERE r.shard = p_shard AND r.period = p_period AND r.user_id = p_user_id AND r.outcome = 1
-    AND r.condition_count IS NOT NULL;
-  GET DIAGNOSTICS o_results = ROW_COUNT;
-
-  UPDATE analysis.attempt_error e SET code = NULL, message = 'erased', error_id = NULL
-  WHERE e.shard = p_shard AND e.period = p_period AND e.job_id = ANY (p_jobs)
-    AND (e.message <> 'erased' OR e.code IS NOT NULL OR e.error_id IS NOT NULL);
+  EXECUTE
+    'UPDATE analysis.attempt_error e SET code = NULL, message = $4, error_id = NULL
+     WHERE e.shard = $1 AND e.period = $2 AND e.job_id = ANY ($3)
+       AND (e.message <> $4 OR e.code IS NOT NULL OR e.error_id IS NOT NULL)'
+  USING p_shard, p_period, p_jobs, 'erased';
   GET DIAGNOSTICS o_attempts = ROW_COUNT;
 END $$;
+DROP FUNCTION IF EXISTS analysis.erase_month(smallint, bigint, smallint, bigint[]);
+
+-- Closes the account of a person who has more than p_limit jobs, for an erasure in parts: nothing is
+-- submitted for them any more. Not while jobs of theirs are open, unless they are to be cancelled.
+CREATE OR REPLACE FUNCTION analysis.begin_erasure(
+  p_shard smallint, p_user_id bigint, p_cancel boolean, p_limit int)
+RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF (SELECT sum(u.used + u.refunded) > p_limit FROM analysis.usage u
+      WHERE u.shard = p_shard AND u.user_id = p_user_id) IS NOT TRUE THEN
+    RETURN false;
+  END IF;
+  PERFORM analysis.lock_months(p_shard, p_user_id);
+  IF NOT p_cancel AND EXISTS (SELECT FROM analysis.jobs_of_user(p_shard, p_user_id, true)) THEN
+    RETURN false;
+  END IF;
+  UPDATE analysis.account a SET erased_at = clock_timestamp()
+  WHERE a.shard = p_shard AND a.user_id = p_user_id AND a.erased_at IS NULL;
+  RETURN true;
+END $$;
+
+-- Erases what there is of the next p_limit jobs of a person who has more than that, of whom one transaction
+-- would have to do too much: from the first on, or behind the job that the call before has answered. The
+-- open ones are cancelled. No row: no such person, or nothing is left to be done ahead: erase_user does the
+-- rest. What is erased already counts for nothing, so that all calls can be repeated from the first on.
+CREATE OR REPLACE FUNCTION analysis.erase_part(
+  p_shard smallint, p_user text, p_user_id bigint, p_cancel boolean, p_period smallint, p_job bigint,
+  p_limit int)
+RETURNS TABLE (
+  o_user bigint, o_period smallint, o_job bigint, o_cancelled bigint, o_images bigint, o_image_bytes bigint,
+  o_results bigint, o_dead bigint, o_attempts bigint, o_jobs bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET lock_timeout = '20s' AS $$
+DECLARE
+  v_job bigint[];
+  v_month smallint[];
+  v_image bigint[];
+  v_image_month smallint[];
+  v_busy bigint;
+BEGIN
+  PERFORM analysis.require_argument(
+    p_shard IS NOT NULL AND p_cancel IS NOT NULL AND p_limit BETWEEN 1 AND 100000
+      AND (p_period IS NULL) = (p_job IS NULL),
+    'a part of an erasure names a shard, whether jobs are cancelled, behind which job, and at most 100000');
+  PERFORM analysis.refuse_repeatable_read();
+  SELECT a.user_id INTO o_user FROM analysis.account a
+  WHERE a.shard = p_shard AND (a.user_ref = p_user OR p_user IS NULL AND a.user_id = p_user_id)
+    AND (p_job IS NULL OR a.erased_at IS NOT NULL) FOR UPDATE;
+  IF NOT FOUND OR p_job IS NULL AND NOT analysis.begin_erasure(p_shard, o_user, p_cancel, p_limit) THEN
+    RETURN;
+  END IF;
+  SELECT array_agg(n.id), array_agg(n.period), array_agg(n.image_id), array_agg(n.image_period)
+  INTO v_job, v_month, v_image, v_image_month
+  FROM (SELECT j.period, j.id, j.image_id, j.image_period FROM analysis.job j
+        WHERE j.shard = p_shard AND j.user_id = o_user
+          AND (j.period, j.id) > (coalesce(p_period, 0::smallint), coalesce(p_job, 0))
+        ORDER BY j.period, j.id LIMIT p_limit) n;
+  IF v_job IS NULL THEN
+    RETURN;
+  END IF;
+  o_period := v_month[cardinality(v_month)];
+  o_job := v_job[cardinality(v_job)];
+
+  SELECT count(*) FILTER (WHERE c.o_outcome = 'cancelled'), count(*) FILTER (WHERE c.o_outcome = 'busy')
+  INTO o_cancelled, v_busy
+  FROM analysis.cancel(p_shard, ARRAY(
+    SELECT t.id FROM unnest(v_job, v_month) t(id, month)
+    LEFT JOIN LATERAL (
+      SELECT true AS is_there FROM analysis.result r
+      WHERE r.shard = p_shard AND r.period = t.month AND r.job_id = t.id OFFSET 0) r ON true
+    LEFT JOIN LATERAL (
+      SELECT true AS is_there FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = t.id OFFSET 0) d
+      ON true
+    WHERE r.is_there IS NULL AND d.is_there IS NULL)) c;
+  IF v_busy > 0 THEN
+    RAISE EXCEPTION 'somebody else is changing % of the user''s jobs', v_busy
+      USING ERRCODE = 'lock_not_available', HINT = 'Erase again in a moment.';
+  END IF;
+  UPDATE analysis.dead d SET code = NULL, message = 'erased'
+  WHERE d.shard IS NOT DISTINCT FROM p_shard AND (d.message <> 'erased' OR d.code IS NOT NULL)
+    AND d.ctid = ANY (ARRAY(
+      SELECT x.ctid FROM unnest(v_job) t(id)
+      CROSS JOIN LATERAL (
+        SELECT y.ctid FROM analysis.dead y WHERE y.shard = p_shard AND y.job_id = t.id OFFSET 0) x));
+  GET DIAGNOSTICS o_dead = ROW_COUNT;
+  SELECT sum(e.o_images), sum(e.o_image_bytes), sum(e.o_results), sum(e.o_attempts), sum(e.o_jobs)
+  INTO o_images, o_image_bytes, o_results, o_attempts, o_jobs
+  FROM analysis.partition_made m
+  CROSS JOIN LATERAL analysis.erase_month(p_shard, o_user, m.period, v_job, ARRAY(
+    SELECT i.id FROM unnest(v_image, v_image_month) i(id, month) WHERE i.month = m.period)) e;
+  PERFORM analysis.erase_labels(p_shard, v_job);
+  PERFORM analysis.audit_add(
+    'erase', 'user:' || o_user, jsonb_build_object(
+      'part', true, 'cancelled', o_cancelled, 'images', o_images, 'results', o_results, 'dead', o_dead,
+      'attempts', o_attempts, 'jobs', o_jobs));
+  RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION analysis.erase_part IS
+  'Erases what there is of the next jobs of a person who has too many for one transaction.';
 
 -- Takes from closed months of the clinics of which the person was what was found in fewer persons than
 -- report_threshold: beside a statement with few lines it would say what one of them had. Results that were
@@ -227,7 +334,8 @@ BEGIN
   PERFORM analysis.lock_jobs_of(p_shard, o_user);
   IF o_open > 0 THEN
     SELECT count(*) FILTER (WHERE c.o_outcome = 'cancelled') INTO o_cancelled
-    FROM analysis.cancel(p_shard, v_job) c;
+    FROM generate_series(1, o_open, 100000) n
+    CROSS JOIN LATERAL analysis.cancel(p_shard, v_job[n : n + 99999]) c;
     o_open := 0;
   END IF;
 
@@ -248,7 +356,8 @@ BEGIN
   SELECT coalesce(sum(e.o_images), 0), coalesce(sum(e.o_image_bytes), 0), coalesce(sum(e.o_results), 0),
          coalesce(sum(e.o_attempts), 0), coalesce(sum(e.o_jobs), 0)
   INTO o_images, o_image_bytes, o_results, o_attempts, o_jobs
-  FROM analysis.partition_made m CROSS JOIN LATERAL analysis.erase_month(p_shard, o_user, m.period, v_job) e;
+  FROM analysis.partition_made m CROSS JOIN LATERAL analysis.erase_month(
+    p_shard, o_user, m.period, v_job, NULL) e;
   PERFORM analysis.erase_labels(p_shard, v_job);
 
   IF v_is_first OR o_cancelled + o_profile + o_keys + o_lines + o_images + o_results + o_dead + o_attempts

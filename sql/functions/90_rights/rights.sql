@@ -136,8 +136,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     UNION ALL
     SELECT 'privacy',
       ARRAY[
-        'erase_user', 'erasure_of', 'open_export', 'export_user', 'export_jobs', 'export_images',
-        'open_picture', 'picture_of'],
+        'erase_user', 'erase_part', 'erasure_of', 'open_export', 'export_user', 'export_jobs',
+        'export_images', 'open_picture', 'picture_of'],
       '{}'
     UNION ALL
     SELECT 'retention',
