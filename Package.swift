@@ -118,7 +118,7 @@ let package = Package(
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
     module("NetworkAddresses", ["EventLoop"]),
     module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cjpeg", "Cpng", "Cexif", "Clcms2", "Czlib"]),
-    module("ImageDecoding", ["Images", "System", "EventLoop"]),
+    module("ImageDecoding", ["AnalysisCore", "Images", "System", "EventLoop"]),
     module("ImageEncryption", ["Formatting", "System", "Csodium", "Ccrypto"]),
     module(
       "RemoteImages",
@@ -236,7 +236,8 @@ let package = Package(
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
     tests("ImagesTests", ["Images", "System", "Clcms2", "TestSupport"]),
     tests(
-      "ImageDecodingTests", ["ImageDecoding", "Images", "EventLoop", "TestSupport", "image-decoder"]),
+      "ImageDecodingTests",
+      ["ImageDecoding", "AnalysisCore", "Images", "EventLoop", "TestSupport", "image-decoder"]),
     tests("ImageEncryptionTests", ["ImageEncryption", "System", "Csodium", "TestSupport"]),
     tests(
       "RemoteImagesTests",

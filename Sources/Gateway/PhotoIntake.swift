@@ -38,7 +38,7 @@ struct PhotoIntake: Sendable {
   func submit(
     _ photo: Photo, of user: AppUser, _ token: AppToken, renamed: () async throws -> AppUser
   ) async throws -> JobID {
-    let clean = try await clean(photo)
+    let clean = try await clean(photo, of: UserKey(shard: token.shard, id: user.id))
     switch try await submit(clean, photo, of: user, token) {
     case .failure(let refusal) where refusal.code == Refusal.Reason.unknownUser.rawValue:
       let user = try await renamed()
@@ -62,9 +62,11 @@ struct PhotoIntake: Sendable {
     }
   }
 
-  private func clean(_ photo: Photo) async throws -> CleanImage {
+  private func clean(_ photo: Photo, of user: UserKey) async throws -> CleanImage {
     do throws(UndecodedImage) {
-      return try await decoders.clean(photo.bytes, limits: limits.following(rules.rules(of: photo.kind)))
+      return try await decoders.clean(
+        photo.bytes, limits: limits.following(rules.rules(of: photo.kind)),
+        for: Requester(Lane(photo.kind, .normal), user))
     } catch {
       switch error {
       case .refused(let refusal): throw APIFailure(refusal, limit: limits.maxBytes)

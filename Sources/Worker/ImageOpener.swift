@@ -31,10 +31,10 @@ struct ImageOpener {
     _ job: ClaimedJob, _ image: StoredImage, _ rules: ImageRules, isAlone: Bool
   ) async throws(UnusableImage) -> [UInt8] {
     guard let encryption = image.encryption else {
-      return try await clean(image.bytes.withUnsafeBytes { [UInt8]($0) }, rules)
+      return try await clean(image.bytes.withUnsafeBytes { [UInt8]($0) }, rules, job.requester)
     }
     let plain = try await decrypt(job, image, encryption, isAlone: isAlone)
-    return job.isUnsanitized ? try await clean(plain, rules) : plain
+    return job.isUnsanitized ? try await clean(plain, rules, job.requester) : plain
   }
 
   // MARK: Checking
@@ -122,9 +122,11 @@ struct ImageOpener {
   // MARK: Cleaning
 
   /// Cleans an image that came in by SQL, where it could not be cleaned.
-  private func clean(_ image: [UInt8], _ rules: ImageRules) async throws(UnusableImage) -> [UInt8] {
+  private func clean(
+    _ image: [UInt8], _ rules: ImageRules, _ requester: Requester
+  ) async throws(UnusableImage) -> [UInt8] {
     do throws(UndecodedImage) {
-      return try await decoders.clean(image, limits: ImageLimits().following(rules)).bytes
+      return try await decoders.clean(image, limits: ImageLimits().following(rules), for: requester).bytes
     } catch {
       switch error {
       case .refused(let refusal): throw .refused(refusal)

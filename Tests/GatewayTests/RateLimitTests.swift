@@ -1,3 +1,4 @@
+import AnalysisCore
 import Testing
 
 @testable import Gateway

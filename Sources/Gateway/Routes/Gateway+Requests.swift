@@ -1,3 +1,4 @@
+internal import AnalysisCore
 internal import EventLoop
 internal import HTTPServing
 internal import JobQueue

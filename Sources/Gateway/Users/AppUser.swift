@@ -38,9 +38,3 @@ struct AppUser: Sendable, Equatable {
     }
   }
 }
-
-/// Who a user is, as a rate is kept by.
-struct UserKey: Hashable, Sendable {
-  let shard: Int16
-  let id: Int64
-}

@@ -31,7 +31,7 @@ struct PNGStructure {
   private let isIndexed: Bool
 
   /// Reads the header alone.
-  private init(header bytes: UnsafeRawBufferPointer) throws(ImageRefusal) {
+  init(header bytes: UnsafeRawBufferPointer) throws(ImageRefusal) {
     guard bytes.count >= 33 else { throw Self.cutOff }
     if Self.name(bytes, 12) == "CgBI" {
       throw .unsupportedVariant("a PNG as iPhone programs hold it (CgBI)", .png)

@@ -49,6 +49,9 @@ public struct ClaimedJob: Sendable, Equatable {
   /// Whether the job's expiry has passed; it is then to be failed as ``FailureClass/expired``.
   public var isExpired: Bool
 
+  /// For whom it is done inside a worker.
+  public var requester: Requester { Requester(lane, UserKey(shard: shard, id: userID)) }
+
   /// A job with all its parts.
   public init(
     shard: Int16, lease: Int64, lane: Lane, id: JobID, period: Period, attempt: Int, maxAttempts: Int,
