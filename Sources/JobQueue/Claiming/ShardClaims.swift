@@ -135,11 +135,26 @@ public struct LaneClaim: Sendable, Equatable {
   public var from: Int64
   /// How many jobs at most.
   public var limit: Int
+  /// Of these, how many whose images have to be cleaned first.
+  public var unsanitized: Unsanitized
+
+  /// How many jobs whose images have to be cleaned a claim takes of a lane; others stay where they wait.
+  public enum Unsanitized: Int32, Sendable {
+    /// As many as there are.
+    case any = 0
+    case none = 1
+    /// One, of a user of whom the worker holds no job.
+    case oneOfAnother = 2
+  }
 
   /// What to ask of a lane.
-  public init(lane: Lane, from: Int64, limit: Int) {
+  public init(lane: Lane, from: Int64, limit: Int, unsanitized: Unsanitized = .any) {
     self.lane = lane
     self.from = from
     self.limit = limit
+    self.unsanitized = unsanitized
   }
+
+  /// The limit as the database takes it: what it says of unsanitized jobs is in its highest bits.
+  var code: Int32 { unsanitized.rawValue << 24 | Int32(min(max(limit, 0), 0xFF_FFFF)) }
 }

@@ -32,7 +32,7 @@ public struct WorkerStatements: Sendable {
       ClaimColumns.function,
       [
         .int16(shard), worker.parameter, .int64(firstLease), .array(lanes.map(\.lane.code)),
-        .array(lanes.map(\.from)), .array(lanes.map { Int32(clamping: $0.limit) }),
+        .array(lanes.map(\.from)), .array(lanes.map(\.code)),
         .int32(Int32(clamping: count)), .int32(Int32(clamping: milliseconds(leaseDuration))),
       ], while: "claiming jobs"
     ) { rows in

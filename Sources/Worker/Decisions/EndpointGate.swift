@@ -17,7 +17,7 @@ struct EndpointGate {
   /// Bytes of their images, and of those that are here or being sent.
   var imageBytes = 0
   /// Jobs whose image is here and whose call may begin.
-  var ready: [ReadyJob] = []
+  var ready = FairLine<ReadyJob>()
   /// Why it is paused, for the log and the drain's last message.
   var pauseReason: String?
 
@@ -31,9 +31,12 @@ struct EndpointGate {
 
   /// Takes the next job if its call may begin now.
   mutating func take(at now: ContinuousClock.Instant) -> ReadyJob? {
-    guard !ready.isEmpty, inFlight < window.size, let admission = breaker.admits(at: now) else { return nil }
+    guard inFlight < window.size, let next = ready.next(), let admission = breaker.admits(at: now) else {
+      return nil
+    }
     inFlight += 1
-    var job = ready.removeFirst()
+    ready.take(next)
+    var job = next.element
     job.admission = admission
     return job
   }

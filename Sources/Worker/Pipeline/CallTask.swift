@@ -36,6 +36,7 @@ struct CallTask {
     guard ready.isSentAsStored else {
       let rules = await pipeline.imageRules(of: ready.job.kind)
       let image = try await opener.open(ready.job, ready.image, rules, isAlone: isAlone)
+      await pipeline.cleaned(ready.job)
       // What was stored is needed no more: only one of the two is held while the call lasts.
       ready.letGoStored()
       return try await call(client, ready, image)

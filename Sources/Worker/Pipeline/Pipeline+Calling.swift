@@ -113,7 +113,7 @@ extension Pipeline {
           ["job": .string(job.id.description), "reason": .string(error.description)])
       }
       record(job, .failed(.noDecoder(job, error, until: keyWait)))
-    case .cancelled: record(job, .released(HeldJob(lease: job.lease, job: job.id)))
+    case .cancelled: release(job)
     }
     dispatch()
   }
@@ -148,7 +148,7 @@ extension Pipeline {
       if failure.calls > 0 {
         record(job, .failed(attempt(job, failure, .retry(after: .zero, consumes: false), gate)))
       } else {
-        record(job, .released(HeldJob(lease: job.lease, job: job.id)))
+        release(job)
       }
       return
     }

@@ -66,10 +66,11 @@ extension Pipeline {
   ) -> ClaimRequest? {
     guard let first = shards[shard]?.nextGate else { return nil }
     for gate in Array(gates.indices[first...]) + Array(gates.indices[..<first]) {
-      let count = min(roomForClaim(ofGate: gate), configuration.claimSize)
-      let lanes =
+      let room = min(roomForClaim(ofGate: gate), configuration.claimSize)
+      let lanes = limited(
         shards[shard]?.claims[gate].next(
-          count: count, paused: paused, quarantineInFlight: holdsQuarantined, now: now) ?? []
+          count: room, paused: paused, quarantineInFlight: holdsQuarantined, now: now) ?? [], shard: shard)
+      let count = min(room, lanes.map(\.limit).max() ?? 0)
       guard !lanes.isEmpty, let queue = shards[shard]?.queue else { continue }
       shards[shard]?.nextGate = (gate + 1) % gates.count
       isClaiming = true
@@ -110,6 +111,7 @@ extension Pipeline {
     isClaiming = false
     shards[request.shard]?.claims[request.gate].claimed(
       claimed, for: request.lanes, count: request.count, now: EventLoop.now)
+    noteFound(claimed, by: request)
     for lease in claimed where !lease.jobs.isEmpty {
       leases[lease.id] = Lease(
         shard: request.shard, isQuarantined: lease.lane.isQuarantine, remaining: lease.jobs.count)
@@ -219,9 +221,8 @@ extension Pipeline {
   }
 
   private func held(forGate index: Int) -> Int {
-    var held = gates[index].inFlight + gates[index].ready.count + gates[index].reading
-    for job in toRead where gateOfKind[job.kind] == index { held += 1 }
-    return held
+    gates[index].inFlight + gates[index].ready.count + gates[index].reading
+      + toRead.elements.count { gateOfKind[$0.kind] == index }
   }
 
   /// Something was queued in a shard, or jobs came back: each of its lanes is looked at again.
@@ -260,17 +261,17 @@ extension Pipeline {
   }
 
   private func take(_ job: ClaimedJob) {
-    guard stage == .running else {
-      record(job, .released(HeldJob(lease: job.lease, job: job.id)))
-      return
-    }
+    guard stage == .running else { return release(job) }
     if job.isExpired {
       record(job, .failed(.expired(job)))
     } else if isPausedByOperator(job.kind) {
       // Paused while the claim was on its way.
-      record(job, .released(HeldJob(lease: job.lease, job: job.id)))
+      release(job)
+    } else if job.isUnsanitized, unsanitized.count >= mostUnsanitized.ofAll {
+      release(job)
     } else {
-      toRead.append(job)
+      if job.isUnsanitized { unsanitized.insert(HeldJob(lease: job.lease, job: job.id)) }
+      waitForImage(job)
     }
   }
 }

@@ -1,5 +1,6 @@
 internal import AnalysisCore
 internal import EventLoop
+internal import ImageDecoding
 internal import JobQueue
 internal import Logging
 internal import Monitoring
@@ -18,13 +19,13 @@ extension Pipeline {
     for id in lost { leases[id] = nil }
     meters.leasesLost.add(lost.count)
     log.warning("Leases were lost; their jobs run elsewhere", ["leases": .int(Int64(lost.count))])
-    toRead.removeAll { lost.contains($0.lease) }
+    toRead.remove { lost.contains($0.lease) }
     for index in gates.indices {
-      for ready in gates[index].ready where lost.contains(ready.job.lease) {
+      for ready in gates[index].ready.remove(where: { lost.contains($0.job.lease) }) {
         letGoImage(of: ready.job)
       }
-      gates[index].ready.removeAll { lost.contains($0.job.lease) }
     }
+    unsanitized = unsanitized.filter { !lost.contains($0.lease) }
     if stage == .running { claimBell.ring() }
   }
 
@@ -59,5 +60,8 @@ extension Pipeline {
     for shard in shards.keys {
       for gate in gates.indices { shards[shard]?.claims[gate].shares = shares }
     }
+    toRead.shares = shares
+    for gate in gates.indices { gates[gate].ready.shares = shares }
+    configuration.imageDecoders.share(shares)
   }
 }

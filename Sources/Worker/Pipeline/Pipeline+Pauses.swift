@@ -40,16 +40,9 @@ extension Pipeline {
   }
 
   private func releaseWaiting(of kind: AnalysisKind) {
-    for job in toRead where job.kind == kind {
-      record(job, .released(HeldJob(lease: job.lease, job: job.id)))
-    }
-    toRead.removeAll { $0.kind == kind }
+    for job in toRead.remove(where: { $0.kind == kind }) { release(job) }
     guard let gate = gateOfKind[kind] else { return }
-    for ready in gates[gate].ready where ready.job.kind == kind {
-      letGoImage(of: ready.job)
-      record(ready.job, .released(HeldJob(lease: ready.job.lease, job: ready.job.id)))
-    }
-    gates[gate].ready.removeAll { $0.job.kind == kind }
+    releaseReady(ofGate: gate) { $0.job.kind == kind }
   }
 
   // MARK: Draining

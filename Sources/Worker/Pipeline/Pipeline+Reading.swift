@@ -20,44 +20,39 @@ extension Pipeline {
     var blocked: Set<Int> = []
     var shard: Int16?
     var jobs: [ClaimedJob] = []
-    var rest: [ClaimedJob] = []
-    for job in toRead {
-      guard let gate = gateOfKind[job.kind] else { continue }
-      if jobs.count < Self.imagesPerRead, shard ?? shardOf(job) == shardOf(job), !blocked.contains(gate) {
-        if mayHold(job, gate) {
-          shard = shardOf(job)
-          hold(job, gate)
-          jobs.append(job)
-          continue
-        }
+    while jobs.count < Self.imagesPerRead,
+      let next = toRead.next(where: { job in
+        gateOfKind[job.kind].map { !blocked.contains($0) } == true && shard ?? shardOf(job) == shardOf(job)
+      }), let gate = gateOfKind[next.element.kind]
+    {
+      guard mayHold(next.element, gate) else {
         // Smaller ones behind it do not overtake it, or it might never be read.
         blocked.insert(gate)
+        continue
       }
-      rest.append(job)
+      toRead.take(next)
+      shard = shardOf(next.element)
+      hold(next.element, gate)
+      jobs.append(next.element)
     }
     guard let shard else { return nil }
-    toRead = rest
     if !toRead.isEmpty { readBell.ring() }
     return ReadRequest(shard: shard, jobs: jobs)
   }
 
   /// Images came with the claim of their jobs.
   func takeImages(_ images: [ImageKey: StoredImage], of shard: Int16) {
-    var rest: [ClaimedJob] = []
-    var here: [(job: ClaimedJob, image: StoredImage)] = []
-    for job in toRead {
-      if job.shard == shard, let image = images[job.image], let gate = gateOfKind[job.kind],
-        mayHold(job, gate)
-      {
-        hold(job, gate)
-        here.append((job, image))
-      } else {
-        rest.append(job)
-      }
+    while let next = toRead.next(where: { job in
+      job.shard == shard && images[job.image] != nil && gateOfKind[job.kind].map { mayHold(job, $0) } == true
+    }), let image = images[next.element.image], let gate = gateOfKind[next.element.kind] {
+      toRead.take(next)
+      hold(next.element, gate)
+      received(image, for: [next.element])
     }
-    toRead = rest
-    for (job, image) in here { received(image, for: [job]) }
   }
+
+  /// A job's image is to be read.
+  func waitForImage(_ job: ClaimedJob) { toRead.append(job, for: job.requester, cost: job.imageBytes) }
 
   /// A job's image is on its way.
   private func hold(_ job: ClaimedJob, _ gate: Int) {
@@ -81,16 +76,17 @@ extension Pipeline {
       gates[gate].reading -= 1
       guard stage == .running, leases[job.lease] != nil else {
         letGoImage(of: job)
-        if stage != .running { record(job, .released(HeldJob(lease: job.lease, job: job.id))) }
+        if stage != .running { release(job) }
         continue
       }
       // The endpoint or the type was paused while the image was on its way.
       guard !isShutForLong(gate, now), !isPausedByOperator(job.kind) else {
         letGoImage(of: job)
-        record(job, .released(HeldJob(lease: job.lease, job: job.id)))
+        release(job)
         continue
       }
-      gates[gate].ready.append(ReadyJob(job: job, image: image))
+      gates[gate].ready.append(
+        ReadyJob(job: job, image: image), for: job.requester, cost: job.imageBytes)
     }
     dispatch()
   }
@@ -99,9 +95,9 @@ extension Pipeline {
   func readFailed(_ jobs: [ClaimedJob]) {
     for job in jobs { notRead(job) }
     if stage == .running {
-      toRead.insert(contentsOf: jobs.filter { leases[$0.lease] != nil }, at: 0)
+      for job in jobs where leases[job.lease] != nil { waitForImage(job) }
     } else {
-      for job in jobs { record(job, .released(HeldJob(lease: job.lease, job: job.id))) }
+      for job in jobs { release(job) }
     }
   }
 

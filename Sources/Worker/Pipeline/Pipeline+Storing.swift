@@ -30,6 +30,7 @@ extension Pipeline {
 
   /// Keeps an outcome until it is stored, and sees to it that this is soon.
   func record(_ job: ClaimedJob, _ outcome: JobOutcome) {
+    cleaned(job)
     guard let lease = leases[job.lease] else {
       // The lease went; the database would store nothing, and another worker has the job.
       meters.stale.add()

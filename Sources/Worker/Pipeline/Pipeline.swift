@@ -48,7 +48,11 @@ actor Pipeline {
 
   var leases: [Int64: Lease] = [:]
   /// Claimed jobs whose image has not been asked for.
-  var toRead: [ClaimedJob] = []
+  var toRead = FairLine<ClaimedJob>()
+  /// Held jobs whose image is not clean and was not cleaned here yet.
+  var unsanitized: Set<HeldJob> = []
+  /// What the last claim of a lane has brought.
+  var lanesFound: [Int16: [Lane: LaneFound]] = [:]
   /// Tasks that wait for a job to call the endpoint for.
   var idleSlots: [CheckedContinuation<ReadyJob?, Never>] = []
   var inFlight = 0
@@ -218,8 +222,7 @@ actor Pipeline {
 
   /// Gives every job back that has not been called for.
   func releaseWaiting() {
-    for job in toRead { record(job, .released(HeldJob(lease: job.lease, job: job.id))) }
-    toRead = []
+    for job in toRead.remove(where: { _ in true }) { release(job) }
     for index in gates.indices { releaseReady(ofGate: index) }
   }
 
@@ -229,12 +232,16 @@ actor Pipeline {
     gates[gate].imageBytes -= job.imageBytes
   }
 
-  func releaseReady(ofGate index: Int) {
-    for ready in gates[index].ready {
+  func releaseReady(ofGate index: Int, where isOver: (ReadyJob) -> Bool = { _ in true }) {
+    for ready in gates[index].ready.remove(where: isOver) {
       letGoImage(of: ready.job)
-      record(ready.job, .released(HeldJob(lease: ready.job.lease, job: ready.job.id)))
+      release(ready.job)
     }
-    gates[index].ready = []
+  }
+
+  /// A job goes back untouched.
+  func release(_ job: ClaimedJob) {
+    record(job, .released(HeldJob(lease: job.lease, job: job.id)))
   }
 }
 

@@ -106,7 +106,7 @@ struct VerdictHistories {
           now += .milliseconds(Int64.random(in: 0...800, using: &random))
           if gate.ready.count < 20 {
             queued += 1
-            gate.ready.append(try Self.job(queued))
+            gate.ready.append(try Self.job(queued), for: nil, cost: 1)
           }
           if Bool.random(using: &random), !calls.isEmpty {
             let call = calls.remove(at: Int.random(in: calls.indices, using: &random))

@@ -28,8 +28,9 @@ BEGIN
 END $$;
 
 -- Goes through the lanes in order until p_n jobs are taken, at most p_limits[i] from lane i beginning at
--- virtual time p_from[i]. Each lane that yields gets a lease of its own, p_lease + i - 1. Of the lane of
--- quarantined jobs a lease is one job, whatever the limit says.
+-- virtual time p_from[i]. Of a limit the lower 24 bits count; those above them say which unsanitized jobs
+-- are taken: 0 any, else as take_decodable has it. Each lane that yields gets a lease of its own, p_lease + i
+-- - 1. Of the lane of quarantined jobs a lease is one job, whatever the limit says.
 --
 -- No bitmap scan: a table that was analysed while few rows waited invites one, and it reads every dead
 -- entry of the lane, each time, since it marks none of them as dead for those who come after.
@@ -108,9 +109,9 @@ BEGIN
       FROM (SELECT unnest(p_lanes) AS lane, unnest(p_from) AS scan_from) l);
   END IF;
   FOR i IN 1 .. coalesce(cardinality(p_lanes), 0) LOOP
-    v_take := CASE WHEN analysis.is_quarantine(p_lanes[i]) THEN least(v_left, p_limits[i], 1)
-      ELSE least(v_left, p_limits[i]) END;
-    CONTINUE WHEN v_take <= 0 OR v_from[i] IS NULL;
+    v_take := CASE WHEN analysis.is_quarantine(p_lanes[i]) THEN least(v_left, p_limits[i] & 16777215, 1)
+      ELSE least(v_left, p_limits[i] & 16777215) END;
+    CONTINUE WHEN v_take <= 0 OR p_limits[i] < 0 OR v_from[i] IS NULL;
     v_found := 0;
     v_dropped := 0;
     LOOP
@@ -118,19 +119,29 @@ BEGIN
       -- once; the DELETE reaches them by their address alone. No condition on it may be one that an index
       -- serves: by
       --    an index a plan could go through the whole shard, or through all jobs of the same virtual time.
-      WITH taken AS (
-        WITH x AS MATERIALIZED (
-          SELECT r.ctid FROM analysis.ready r
-          WHERE r.shard = p_shard AND r.lane = p_lanes[i] AND r.vt >= v_from[i]
-          ORDER BY r.shard, r.lane, r.vt, r.job_id
-          LIMIT v_take FOR UPDATE SKIP LOCKED)
-        DELETE FROM analysis.ready d
-        WHERE d.ctid = ANY (ARRAY(SELECT x.ctid FROM x)) AND d.shard IS NOT DISTINCT FROM p_shard
-        RETURNING d.job_id, d.period, d.tries, d.vt)
-      SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.vt), max(t.vt),
-             min(t.period), max(t.period)
-      INTO v_job, v_period, v_tries, v_vt, v_last, v_oldest, v_newest
-      FROM taken t;
+      IF p_limits[i] <= 16777215 THEN
+        WITH taken AS (
+          WITH x AS MATERIALIZED (
+            SELECT r.ctid FROM analysis.ready r
+            WHERE r.shard = p_shard AND r.lane = p_lanes[i] AND r.vt >= v_from[i]
+            ORDER BY r.shard, r.lane, r.vt, r.job_id
+            LIMIT v_take FOR UPDATE SKIP LOCKED)
+          DELETE FROM analysis.ready d
+          WHERE d.ctid = ANY (ARRAY(SELECT x.ctid FROM x)) AND d.shard IS NOT DISTINCT FROM p_shard
+          RETURNING d.job_id, d.period, d.tries, d.vt)
+        SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.vt), max(t.vt),
+               min(t.period), max(t.period)
+        INTO v_job, v_period, v_tries, v_vt, v_last, v_oldest, v_newest
+        FROM taken t;
+      ELSE
+        SELECT t.o_job, t.o_period, t.o_tries, t.o_vt, d.last, d.oldest, d.newest
+        INTO v_job, v_period, v_tries, v_vt, v_last, v_oldest, v_newest
+        FROM analysis.take_decodable(
+          p_shard, p_lanes[i], v_from[i], v_take, p_limits[i] >> 24, v_worker) t
+        CROSS JOIN LATERAL (
+          SELECT max(u.vt) AS last, min(u.period) AS oldest, max(u.period) AS newest
+          FROM unnest(t.o_vt, t.o_period) u(vt, period)) d;
+      END IF;
       EXIT WHEN v_job IS NULL;
 
       RETURN QUERY
@@ -197,3 +208,41 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.claim IS
   'Takes waiting jobs of some lanes for a worker, under one lease a lane.';
+
+-- Takes the first p_limit jobs of a lane from virtual time p_from on, without those whose images have to be
+-- cleaned first: none of these at p_unsanitized 1, and one at 2, of a user of whom the worker holds no job.
+-- They are left where they wait. Answers the jobs as claim collects them. Called by claim alone, whose
+-- settings hold.
+CREATE OR REPLACE FUNCTION analysis.take_decodable(
+  p_shard smallint, p_lane smallint, p_from bigint, p_limit int, p_unsanitized int, p_worker bigint,
+  OUT o_job bigint[], OUT o_period smallint[], OUT o_tries smallint[], OUT o_vt bigint[])
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_row tid[];
+BEGIN
+  WITH x AS MATERIALIZED (
+    SELECT r.ctid, r.vt, r.job_id, r.period FROM analysis.ready r
+    WHERE r.shard = p_shard AND r.lane = p_lane AND r.vt >= p_from
+    ORDER BY r.shard, r.lane, r.vt, r.job_id
+    LIMIT p_limit FOR UPDATE SKIP LOCKED),
+  held AS MATERIALIZED (
+    SELECT unnest(l.user_ids) AS user_id FROM analysis.lease l
+    WHERE l.shard = p_shard AND l.worker_id = p_worker AND p_unsanitized = 2),
+  judged AS (
+    SELECT x.ctid, x.vt, x.job_id, coalesce(j.image_unsanitized, false) AS unsanitized,
+           p_unsanitized = 2 AND j.user_id NOT IN (SELECT h.user_id FROM held h) AS fits
+    FROM x
+    LEFT JOIN LATERAL (
+      SELECT k.image_unsanitized, k.user_id FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = x.period AND k.id = x.job_id OFFSET 0) j ON true),
+  counted AS (
+    SELECT d.*, count(*) FILTER (WHERE d.unsanitized AND d.fits) OVER (ORDER BY d.vt, d.job_id) AS n
+    FROM judged d)
+  SELECT array_agg(c.ctid) INTO v_row FROM counted c WHERE NOT c.unsanitized OR c.fits AND c.n = 1;
+  WITH taken AS (
+    DELETE FROM analysis.ready d
+    WHERE d.ctid = ANY (v_row) AND d.shard IS NOT DISTINCT FROM p_shard
+    RETURNING d.job_id, d.period, d.tries, d.vt)
+  SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.vt)
+  INTO o_job, o_period, o_tries, o_vt FROM taken t;
+END $$;
