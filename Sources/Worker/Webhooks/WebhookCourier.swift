@@ -5,12 +5,12 @@ internal import JobQueue
 internal import Logging
 internal import Monitoring
 internal import PostgreSQL
-internal import Synchronization
 
 /// Tells webhooks which jobs have ended: takes what is due, sends it and stores what came of it.
 ///
-/// Each receiver has a task of its own with a few messages at once, so that a slow or dead one holds up no other, and
-/// no job: nothing of the pipeline waits for it.
+/// Each receiver has a task of its own with a few messages at once, and slow ones leave places for others
+/// (``ReceiverPlaces``), so that no slow or dead one holds up another, and none a job: nothing of the pipeline waits
+/// for it.
 struct WebhookCourier: Sendable {
   let worker: AnalysisWorker
   let pipeline: Pipeline
@@ -21,8 +21,8 @@ struct WebhookCourier: Sendable {
 
   /// How many events of a receiver are taken at once.
   private static let batch = 32
-  /// For how long a receiver is sent events before others are taken: half of the two minutes for which they are held.
-  private static let batchTime: Duration = .seconds(60)
+  /// For how long a receiver is sent events before others have their turn.
+  private static let batchTime: Duration = .seconds(10)
   /// How long what came of them is tried to be stored: until they would come back anyway.
   private static let storingTime: Duration = .seconds(40)
   /// How long to leave alone what the role's rights do not allow, and what an older schema does not have.
@@ -51,7 +51,7 @@ struct WebhookCourier: Sendable {
   /// - Parameter end: Nil to go on until the worker stops; else until nothing is due, and no longer than then.
   private func deliver(until end: ContinuousClock.Instant?) async {
     let sender = WebhookSender(settings, loop: worker.loop)
-    let busy = BusyReceivers()
+    let places = ReceiverPlaces(settings.receivers)
     let bell = Bell(loop: worker.loop)
     await withDiscardingTaskGroup { group in
       var retries = Retries(worker: worker, what: "sending to webhooks", pipeline: pipeline)
@@ -68,11 +68,12 @@ struct WebhookCourier: Sendable {
             .run(on: databases.control, deadline: deadline)
           // Not always the same first: a receiver is sent events of one shard at a time.
           for shard in due.shuffled() {
-            for batch in try await claim(shard, busy) {
-              busy.add(batch[0].webhook)
+            for batch in try await claim(shard, places) {
+              places.begin(batch[0].webhook, at: EventLoop.now)
               group.addTask {
                 let allTaken = await deliver(batch, shard, sender)
-                let wasFull = busy.remove(batch[0].webhook) >= settings.receivers
+                let eventsInTurn = (batch.count + settings.atOnce - 1) / settings.atOnce
+                let wasFull = places.end(batch[0].webhook, after: eventsInTurn, at: EventLoop.now)
                 // There may be more: of this one, in this shard or in others, or of others for which there was no room.
                 let isMore = batch.count == Self.batch || due.count > 1
                 if allTaken && isMore || wasFull { bell.ring() }
@@ -80,7 +81,7 @@ struct WebhookCourier: Sendable {
             }
           }
           if end != nil {
-            guard !due.isEmpty || !busy.all.isEmpty else { break }
+            guard !due.isEmpty || !places.busy.isEmpty else { break }
             rest = .milliseconds(20)
           } else if EventLoop.now >= purgeAt {
             purgeAt = EventLoop.now + Self.purgeEvery
@@ -108,14 +109,24 @@ struct WebhookCourier: Sendable {
   }
 
   /// What is due in a shard, by receivers, as far as there is room for more of them.
-  private func claim(_ shard: Int16, _ busy: BusyReceivers) async throws(JobQueueError) -> [[Delivery]] {
-    let taken = busy.all
-    let room = settings.receivers - taken.count
-    guard room > 0 else { return [] }
-    let deliveries = try await statements(shard).claimDeliveries(
-      busy: taken, webhooks: room, each: Self.batch
-    ).run(on: databases.control, deadline: deadline)
+  private func claim(
+    _ shard: Int16, _ places: ReceiverPlaces
+  ) async throws(JobQueueError) -> [[Delivery]] {
+    let room = places.room(at: EventLoop.now)
+    let (busy, slow) = (places.busy, places.slow)
+    var deliveries: [Delivery] = []
+    if room.all > 0 { deliveries = try await claim(shard, besides: busy + slow, room.all) }
+    let taken = Set(deliveries.map(\.webhook))
+    let left = min(room.slow, room.all - taken.count)
+    if left > 0, !slow.isEmpty { deliveries += try await claim(shard, besides: busy + taken, left) }
     return Dictionary(grouping: deliveries, by: \.webhook).values.map { $0 }
+  }
+
+  private func claim(
+    _ shard: Int16, besides others: [Int32], _ webhooks: Int
+  ) async throws(JobQueueError) -> [Delivery] {
+    try await statements(shard).claimDeliveries(busy: others, webhooks: webhooks, each: Self.batch)
+      .run(on: databases.control, deadline: deadline)
   }
 
   private func purge() async throws(JobQueueError) {
@@ -223,23 +234,6 @@ struct WebhookCourier: Sendable {
       worker.log.error("A webhook was switched off; analysisctl webhooks replay switches it on", fields)
     } else {
       worker.log.warning("A webhook has not taken an event, which is sent again later", fields)
-    }
-  }
-}
-
-/// The receivers that are being sent something.
-private final class BusyReceivers: Sendable {
-  private let webhooks = Mutex<Set<Int32>>([])
-
-  var all: [Int32] { webhooks.withLock { $0.sorted() } }
-
-  func add(_ webhook: Int32) { webhooks.withLock { _ = $0.insert(webhook) } }
-
-  /// - Returns: How many there were until now.
-  func remove(_ webhook: Int32) -> Int {
-    webhooks.withLock { webhooks in
-      defer { webhooks.remove(webhook) }
-      return webhooks.count
     }
   }
 }

@@ -20,8 +20,8 @@ public struct WebhookSettings: Sendable {
   /// Every default.
   public init() {}
 
-  /// How many connections to receivers there may be.
-  public var connections: Int { receivers * atOnce }
+  /// How many connections to receivers there may be, those to slow ones among them.
+  public var connections: Int { (receivers + max(receivers / 2, 1)) * atOnce }
 
   /// Finds out where a receiver is.
   var lookup: HostLookup {
