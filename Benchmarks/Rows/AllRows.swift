@@ -15,6 +15,7 @@ public enum AllRows {
     LatencyRow(),
     GatewayRow(),
     IdleConnectionsRow(),
+    NeighbourRow(),
     ClaimCostRow(),
     OldSnapshotRow(),
     JobListRow(),
