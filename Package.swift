@@ -294,7 +294,7 @@ let package = Package(
         "Logging", "System", "EventLoop",
         "PostgreSQL", "JobQueue", "Administration", "Images", "ImageDecoding", "ImageEncryption",
         "ModelClient", "NetworkAddresses", "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint",
-        "Monitoring", "Programs", "Worker",
+        "Monitoring", "Programs", "SQLFiles", "Worker",
         "TestSupport", "QueueTestSupport",
         "image-decoder", "statement-printer",
       ]),

@@ -33,7 +33,8 @@ struct SubmitArguments: Sendable {
   private static let standardInput = "-"
 
   init(_ context: ControlContext, runKey: String) throws {
-    user = try context[SubmitCommand.user]
+    // An encrypted image is bound to the name as the database keeps it.
+    user = try context[SubmitCommand.user]?.composed
     kind = try context[SubmitCommand.kind]
     priority = try context[SubmitCommand.priority]
     at = try context[SubmitCommand.at]?.timeIntervalSince1970
@@ -165,7 +166,7 @@ struct SubmitArguments: Sendable {
     case .failure(let fault):
       return refused(position, fault.sentence, &keys)
     case .success(let content):
-      guard let user = content.user ?? user else {
+      guard let user = content.user?.composed ?? user else {
         return refused(position, "it names no user, and there is no --user", &keys)
       }
       guard let kind = content.kind ?? kind else {

@@ -16,7 +16,7 @@ SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_user bigint
     := (SELECT a.user_id FROM analysis.account a
-      WHERE a.shard = analysis.shard_of(p_user) AND a.user_ref = p_user);
+      WHERE a.shard = analysis.shard_of(p_user) AND a.user_ref = normalize(p_user));
   v_job bigint := substring(p_object FROM '^job:([0-9]{1,18})$')::bigint;
 BEGIN
   PERFORM analysis.require_argument(

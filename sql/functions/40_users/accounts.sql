@@ -1,13 +1,14 @@
 -- Accounts, their plans and limits.
 
--- A user's shard: fixed by the name for as long as the number of shards is. A renamed user stays in the shard
+-- A user's shard: fixed by the name for as long as the number of shards is. Names are kept, and looked for, in their
+-- composed form (NFC): programs write one name in two forms. A renamed user stays in the shard
 -- of the first name.
 CREATE OR REPLACE FUNCTION analysis.shard_of(p_user text) RETURNS smallint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT coalesce(
     (SELECT r.shard FROM analysis.renamed r WHERE r.name_sha256 = h.hash),
     (get_byte(h.hash, 0) * 256 + get_byte(h.hash, 1)) % s.value::int)
-  FROM (SELECT sha256(convert_to(p_user, 'UTF8')) AS hash) h, analysis.setting s
+  FROM (SELECT sha256(convert_to(normalize(p_user), 'UTF8')) AS hash) h, analysis.setting s
   WHERE s.name = 'shards'
 $$;
 COMMENT ON FUNCTION analysis.shard_of IS
@@ -24,6 +25,7 @@ DECLARE
   v_rule text;
   v_column text;
 BEGIN
+  p_user := normalize(p_user);
   -- Nobody is renamed meanwhile.
   LOCK TABLE analysis.renamed IN ROW EXCLUSIVE MODE;
   IF p_shard IS DISTINCT FROM analysis.shard_of(p_user) THEN
@@ -49,7 +51,7 @@ BEGIN
   RETURNING user_id INTO o_user_id;
   o_created := FOUND;
   IF NOT o_created THEN
-    SELECT a.user_id INTO o_user_id FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user;
+    SELECT a.user_id INTO o_user_id FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
     RETURN NEXT;
     RETURN;
   END IF;
@@ -77,7 +79,7 @@ BEGIN
   PERFORM analysis.require_date(p_from);
   v_plan := analysis.plan_named(p_plan, p_from);
   SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL FOR NO KEY UPDATE;
+  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND a.erased_at IS NULL FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
@@ -109,7 +111,7 @@ DECLARE
   v_column text;
 BEGIN
   UPDATE analysis.account a SET zone = p_zone
-  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
+  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND a.erased_at IS NULL
     AND EXISTS (SELECT FROM pg_timezone_names z WHERE z.name = p_zone)
   RETURNING a.user_id INTO v_user;
   IF v_user IS NULL THEN
@@ -197,7 +199,7 @@ BEGIN
     (p_from BETWEEN 24000 AND 32399) IS NOT FALSE, 'a month is of the years 2000 to 2699');
   PERFORM analysis.refuse_repeatable_read();
   SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
+  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND a.erased_at IS NULL
     AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen)) FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN;
@@ -269,7 +271,7 @@ DECLARE
 BEGIN
   INSERT INTO analysis.profile AS p (shard, user_id, photo_url, updated_at)
   SELECT a.shard, a.user_id, p_url, clock_timestamp()
-  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND a.erased_at IS NULL
   FOR KEY SHARE
   ON CONFLICT (shard, user_id) DO UPDATE SET photo_url = EXCLUDED.photo_url, updated_at = EXCLUDED.updated_at;
   RETURN FOUND;

@@ -65,7 +65,7 @@ BEGIN
   PERFORM analysis.require_argument(
     length(p_name) BETWEEN 1 AND 100 AND p_name !~ analysis.hidden_characters(),
     'a clinic''s name has 1 to 100 characters, and none that cannot be seen');
-  INSERT INTO analysis.clinic (name) VALUES (p_name) ON CONFLICT (name) DO NOTHING;
+  INSERT INTO analysis.clinic (name) VALUES (normalize(p_name)) ON CONFLICT (name) DO NOTHING;
   RETURN FOUND;
 END $$;
 COMMENT ON FUNCTION analysis.add_clinic IS
@@ -146,7 +146,7 @@ BEGIN
       product = CASE WHEN p_product IS NULL THEN c.product ELSE nullif(p_product, '') END,
       logo = CASE WHEN p_logo IS NULL THEN c.logo ELSE v_logo END,
       pharmacy_logo = CASE WHEN p_pharmacy_logo IS NULL THEN c.pharmacy_logo ELSE v_pharmacy_logo END
-  WHERE c.name = p_clinic
+  WHERE c.name = normalize(p_clinic)
   RETURNING c.id INTO v_clinic;
   IF v_clinic IS NULL THEN
     RAISE EXCEPTION 'no clinic is called %', left(p_clinic, 100) USING ERRCODE = '22023';
@@ -189,7 +189,7 @@ BEGIN
     FROM analysis.account a
     WHERE a.shard = ANY (v_shard) AND a.clinic_id = c.id AND (v_seen IS NULL OR c.id = ANY (v_seen))
     OFFSET 0) n
-  WHERE p_clinic IS NULL OR c.name = p_clinic
+  WHERE p_clinic IS NULL OR c.name = normalize(p_clinic)
   ORDER BY c.name COLLATE "C";
 END $$;
 COMMENT ON FUNCTION analysis.clinics_shown IS
@@ -209,7 +209,7 @@ CREATE OR REPLACE FUNCTION analysis.assign_clinic(p_shard smallint, p_user text,
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
-  v_clinic int := (SELECT c.id FROM analysis.clinic c WHERE c.name = p_clinic);
+  v_clinic int := (SELECT c.id FROM analysis.clinic c WHERE c.name = normalize(p_clinic));
   v_user bigint;
 BEGIN
   IF p_clinic IS NOT NULL AND v_clinic IS NULL THEN
@@ -217,7 +217,7 @@ BEGIN
   END IF;
   PERFORM analysis.require_unrestricted();
   UPDATE analysis.account a SET clinic_id = v_clinic
-  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
+  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND a.erased_at IS NULL
   RETURNING a.user_id INTO v_user;
   IF v_user IS NULL THEN
     RETURN false;
@@ -239,11 +239,11 @@ BEGIN
     'a call may name at most 1000 clinics');
   v_unknown := (
     SELECT min(g.name) FROM unnest(p_clinics) g(name)
-    WHERE NOT EXISTS (SELECT FROM analysis.clinic c WHERE c.name = g.name));
+    WHERE NOT EXISTS (SELECT FROM analysis.clinic c WHERE c.name = normalize(g.name)));
   IF v_unknown IS NOT NULL THEN
     RAISE EXCEPTION 'no clinic is called %', left(v_unknown, 100) USING ERRCODE = '22023';
   END IF;
-  RETURN ARRAY(SELECT c.id FROM analysis.clinic c WHERE c.name = ANY (p_clinics) ORDER BY c.id);
+  RETURN ARRAY(SELECT c.id FROM analysis.clinic c WHERE c.name IN (SELECT normalize(g.name) FROM unnest(p_clinics) g(name)) ORDER BY c.id);
 END $$;
 
 -- Has a role see the users of clinics, beside those that it has seen; from the first time on it sees no

@@ -168,6 +168,7 @@ BEGIN
             OR m.value::numeric NOT BETWEEN -2147483648 AND 2147483647
           ELSE abs(m.value::numeric) > 1e15 END) END),
     'an import has an object for each user: texts, and numbers as anchor, count (whole ones) and last_reset');
+  p_users := normalize(p_users::text)::jsonb;
   -- It shows what users have, and changes it.
   PERFORM analysis.require_unrestricted();
   PERFORM analysis.refuse_repeatable_read();

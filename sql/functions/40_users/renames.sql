@@ -10,7 +10,7 @@ LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM analysis.renamed r
     JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id
-    WHERE r.name_sha256 = sha256(convert_to(p_user, 'UTF8')) AND a.user_ref <> p_user)
+    WHERE r.name_sha256 = sha256(convert_to(normalize(p_user), 'UTF8')) AND a.user_ref <> normalize(p_user))
 $$;
 
 -- Gives a user another name; answers the user's number, NULL if there is no such user. Images that are there
@@ -21,11 +21,12 @@ CREATE OR REPLACE FUNCTION analysis.rename_user(p_shard smallint, p_user text, p
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET lock_timeout = '5s' AS $$
 DECLARE
-  v_was bytea := sha256(convert_to(p_user, 'UTF8'));
-  v_is bytea := sha256(convert_to(p_name, 'UTF8'));
+  v_was bytea := sha256(convert_to(normalize(p_user), 'UTF8'));
+  v_is bytea := sha256(convert_to(normalize(p_name), 'UTF8'));
   v_now timestamptz := clock_timestamp();
   v_user bigint;
 BEGIN
+  p_name := normalize(p_name);
   PERFORM analysis.require_argument(
     length(p_name) BETWEEN 1 AND 200 AND p_name !~ analysis.hidden_characters(),
     'a user''s reference has 1 to 200 characters, and none that cannot be seen');
@@ -35,12 +36,12 @@ BEGIN
   PERFORM analysis.refuse_repeatable_read();
   IF NOT EXISTS (
     SELECT FROM analysis.account a
-    WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL) THEN
+    WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND a.erased_at IS NULL) THEN
     RETURN NULL;
   END IF;
   LOCK TABLE analysis.renamed IN SHARE ROW EXCLUSIVE MODE;
   SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL FOR UPDATE;
+  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND a.erased_at IS NULL FOR UPDATE;
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;

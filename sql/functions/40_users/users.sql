@@ -51,7 +51,7 @@ BEGIN
       analysis.period_ends(m.period, a.zone, a.anchors) AS ends OFFSET 0) b
   CROSS JOIN LATERAL (
     SELECT min(e) AS next FROM unnest(a.anchors) e WHERE e / 32 > m.period) n
-  WHERE a.shard = p_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
+  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
 END $$;
 COMMENT ON FUNCTION analysis.user_period IS
   'Answers from when until when a user''s present period is, and which anchor comes after it.';
@@ -70,7 +70,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, clock_timestamp()) l ON true
   LEFT JOIN analysis.plan p ON p.id = l.plan_id
   LEFT JOIN analysis.clinic c ON c.id = a.clinic_id
-  WHERE a.shard = p_shard AND a.user_ref = p_user
+  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user)
 $$;
 COMMENT ON FUNCTION analysis.user_shown IS
   'Answers a user with plan, clinic and the present month''s count.';

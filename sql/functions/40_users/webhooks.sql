@@ -34,10 +34,10 @@ RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_webhook analysis.webhook;
-  v_clinic int := (SELECT c.id FROM analysis.clinic c WHERE c.name = p_clinic);
+  v_clinic int := (SELECT c.id FROM analysis.clinic c WHERE c.name = normalize(p_clinic));
   v_user bigint := (
     SELECT a.user_id FROM analysis.account a
-    WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL FOR KEY SHARE);
+    WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND a.erased_at IS NULL FOR KEY SHARE);
   v_host text := lower(substring(p_url FROM '^https?://([A-Za-z0-9._:\[\]-]{1,255})([/?].*)?$'));
 BEGIN
   PERFORM analysis.require_argument(

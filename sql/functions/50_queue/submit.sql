@@ -88,6 +88,11 @@ BEGIN
     PERFORM analysis.hold_accounts(p_shard, NULL, p_user);
   END IF;
 
+  -- Names in their composed form, as users are kept.
+  IF array_to_string(p_user, '') IS NOT NFC NORMALIZED THEN
+    p_user := ARRAY(SELECT normalize(t.name) FROM unnest(p_user) WITH ORDINALITY t(name, i) ORDER BY t.i);
+  END IF;
+
   -- 1. What binds everybody. Workers refresh the gauges; where none has for a minute the submit takes what
   --    the server has counted anyway, and writes nothing: its transaction may stay open, and would keep the
   --    workers from the gauge.

@@ -19,7 +19,7 @@ BEGIN
       USING ERRCODE = '22023', HINT = 'Open at most 1000 at a time.';
   END IF;
   SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = v_shard AND a.user_ref = p_user
+  WHERE a.shard = v_shard AND a.user_ref = normalize(p_user)
     AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen)
          OR a.user_id = ANY (analysis.users_shared(v_seen, v_shard)));
   v_share := analysis.share_with_login(v_shard, v_user);
@@ -61,7 +61,7 @@ DECLARE
   v_user bigint;
 BEGIN
   SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = v_shard AND a.user_ref = p_user
+  WHERE a.shard = v_shard AND a.user_ref = normalize(p_user)
     AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen)
          OR a.user_id = ANY (analysis.users_shared(v_seen, v_shard)));
   RETURN QUERY

@@ -142,7 +142,7 @@ DECLARE
   v_user bigint;
 BEGIN
   SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = v_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
+  WHERE a.shard = v_shard AND a.user_ref = normalize(p_user) AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
   RETURN QUERY
   SELECT s.*
   FROM (
@@ -203,7 +203,7 @@ BEGIN
   FROM analysis.review r
   JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id
   WHERE r.shard = p_shard AND r.replaced_at IS NULL
-    AND (p_user IS NULL OR a.user_ref = p_user)
+    AND (p_user IS NULL OR a.user_ref = normalize(p_user))
     AND (p_verdict IS NULL OR r.verdict = v_verdict)
     AND (p_period IS NULL OR r.period = p_period)
     AND (p_before IS NULL OR (r.at, r.job_id) < (p_before, p_before_job))

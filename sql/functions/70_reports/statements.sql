@@ -15,14 +15,14 @@ BEGIN
     num_nonnulls(p_clinic, p_user) = 1, 'a statement is of one clinic or of one user');
   IF p_clinic IS NOT NULL THEN
     SELECT c.id INTO o_clinic FROM analysis.clinic c
-    WHERE c.name = p_clinic AND (v_seen IS NULL OR c.id = ANY (v_seen));
+    WHERE c.name = normalize(p_clinic) AND (v_seen IS NULL OR c.id = ANY (v_seen));
     PERFORM analysis.require_argument(
       o_clinic IS NOT NULL,
       format('no clinic is called %s, or this login does not see it', left(p_clinic, 100)));
   ELSE
     o_shard := analysis.shard_of(p_user);
     SELECT a.user_id INTO o_user FROM analysis.account a
-    WHERE a.shard = o_shard AND a.user_ref = p_user AND analysis.is_seen(v_seen, a.shard, a.user_id);
+    WHERE a.shard = o_shard AND a.user_ref = normalize(p_user) AND analysis.is_seen(v_seen, a.shard, a.user_id);
     PERFORM analysis.require_argument(
       o_user IS NOT NULL, 'there is no such user, or this login does not see them');
   END IF;
