@@ -23,11 +23,14 @@ struct cjpeg_reading {
   struct jpeg_error_mgr errors;
   jmp_buf end;
   const unsigned char *bytes;
+  char *words;
   bool (*is_harmless)(struct cjpeg_warning);
 };
 
 static inline void cjpeg_stop(j_common_ptr info) {
-  longjmp(((struct cjpeg_reading *)info->err)->end, 1);
+  struct cjpeg_reading *reading = (struct cjpeg_reading *)info->err;
+  info->err->format_message(info, reading->words);
+  longjmp(reading->end, 1);
 }
 
 static inline void cjpeg_say_nothing(j_common_ptr info) { (void)info; }
@@ -48,11 +51,12 @@ static inline void cjpeg_warn(j_common_ptr info, int level) {
   if (!reading->is_harmless(warning)) cjpeg_stop(info);
 }
 
-// Whether the JPEG is read to its end without an error, and each warning is harmless.
+// Whether the JPEG is read to its end without an error, and each warning is harmless; if not, the words of the first one
+// that is an error or not harmless, for which there is room for JMSG_LENGTH_MAX bytes.
 static inline bool cjpeg_is_whole(
-    const unsigned char *bytes, unsigned long count, bool (*is_harmless)(struct cjpeg_warning)) {
+    const unsigned char *bytes, unsigned long count, bool (*is_harmless)(struct cjpeg_warning), char *words) {
   struct jpeg_decompress_struct picture;
-  struct cjpeg_reading reading = { .bytes = bytes, .is_harmless = is_harmless };
+  struct cjpeg_reading reading = { .bytes = bytes, .words = words, .is_harmless = is_harmless };
   memset(&picture, 0, sizeof picture);
   picture.err = jpeg_std_error(&reading.errors);
   reading.errors.error_exit = cjpeg_stop;

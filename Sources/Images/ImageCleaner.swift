@@ -63,7 +63,9 @@ extension ImageCleaner {
   func cleanJPEG(_ bytes: UnsafeRawBufferPointer) throws(ImageRefusal) -> CleanImage {
     do throws(ImageRefusal) {
       return try cleanJPEG(bytes, .refused)
-    } catch  where error.code == .damaged && JPEGWarnings.areHarmless(in: bytes) {
+    } catch {
+      guard error.code == .damaged else { throw error }
+      if let harm = JPEGWarnings.harm(in: bytes) { throw .jpeg(harm) }
       return try cleanJPEG(bytes, .harmless)
     }
   }

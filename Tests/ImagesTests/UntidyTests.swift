@@ -104,6 +104,11 @@ struct UntidyTests {
     for length in stride(from: 400, to: photo.count, by: 211) {
       Self.expectDamaged(Array(photo.prefix(length)))
     }
+    // What is said is what is wrong, and not what is untidy.
+    let refusal = #expect(throws: ImageRefusal.self) {
+      try ImageCleaner().clean(Array(photo.prefix(photo.count / 2)))
+    }
+    #expect(refusal?.code == .truncated)
   }
 
   // MARK: - PNG

@@ -69,8 +69,13 @@ struct TurboHandle: ~Copyable {
     result == 0 || (warnings == .harmless && tjGetErrorCode(pointer) == TJERR_WARNING.rawValue)
   }
 
+  /// The refusal that the last failed call amounts to.
+  var refusal: ImageRefusal { .jpeg(reason) }
+}
+
+extension ImageRefusal {
   /// The kinds of JPEG that the library does not read, by how its words begin.
-  private static let unreadKinds = [
+  private static let unreadJPEGs = [
     ("Unsupported JPEG process", "a JPEG of a process that is not the usual one"),
     ("Unsupported marker type", "a JPEG of a process that is not the usual one"),
     ("Sorry, arithmetic coding", "a JPEG with arithmetic coding"),
@@ -78,16 +83,15 @@ struct TurboHandle: ~Copyable {
     ("CCIR601 sampling", "a JPEG with CCIR 601 sampling"),
   ]
 
-  /// The refusal that the last failed call amounts to.
-  var refusal: ImageRefusal {
-    let reason = reason
+  /// What the library's words on a JPEG amount to.
+  static func jpeg(_ reason: String) -> ImageRefusal {
     if reason.hasPrefix("Premature end") {
       return .truncated(.jpeg, reason: "it ends before the picture does")
     }
     if reason.hasPrefix("Insufficient memory") || reason.contains("Memory allocation failure") {
       return .notProcessed("memory is short")
     }
-    if let (_, kind) = Self.unreadKinds.first(where: { reason.hasPrefix($0.0) }) {
+    if let (_, kind) = unreadJPEGs.first(where: { reason.hasPrefix($0.0) }) {
       return .unsupportedVariant(kind)
     }
     return .damaged(.jpeg, reason: "\"\(reason)\"")

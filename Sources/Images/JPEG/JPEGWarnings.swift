@@ -13,10 +13,14 @@ enum JPEGWarnings {
   /// of them for samples, a part of the picture was overwritten with zeroes.
   private static let mostBytes: Int32 = 16
 
-  /// Whether the file is read to its end, and every warning on the way is one that costs no pixel.
-  static func areHarmless(in bytes: UnsafeRawBufferPointer) -> Bool {
-    cjpeg_is_whole(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt(bytes.count)) {
-      JPEGWarnings.isHarmless($0)
+  /// The words of the first error or warning of a file that costs pixels; nil where it is read to its end without one.
+  static func harm(in bytes: UnsafeRawBufferPointer) -> String? {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(JMSG_LENGTH_MAX)) { words in
+      let isWhole = cjpeg_is_whole(
+        bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt(bytes.count),
+        { JPEGWarnings.isHarmless($0) },
+        words.baseAddress)
+      return isWhole ? nil : words.baseAddress.map { String(cString: $0) }
     }
   }
 
