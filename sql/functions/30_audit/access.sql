@@ -50,7 +50,8 @@ DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
   SELECT a.user_id INTO o_user_id FROM analysis.account a
-  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
+  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user)
+    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
   IF NOT FOUND THEN
     RETURN;
   END IF;

@@ -1,7 +1,7 @@
 -- Accounts, their plans and limits.
 
--- A user's shard: fixed by the name for as long as the number of shards is. Names are kept, and looked for, in their
--- composed form (NFC): programs write one name in two forms. A renamed user stays in the shard
+-- A user's shard: fixed by the name for as long as the number of shards is. Names are kept, and looked for,
+-- in their composed form (NFC): programs write one name in two forms. A renamed user stays in the shard
 -- of the first name.
 CREATE OR REPLACE FUNCTION analysis.shard_of(p_user text) RETURNS smallint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -51,7 +51,8 @@ BEGIN
   RETURNING user_id INTO o_user_id;
   o_created := FOUND;
   IF NOT o_created THEN
-    SELECT a.user_id INTO o_user_id FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
+    SELECT a.user_id INTO o_user_id FROM analysis.account a
+    WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
     RETURN NEXT;
     RETURN;
   END IF;

@@ -243,7 +243,8 @@ BEGIN
   IF v_unknown IS NOT NULL THEN
     RAISE EXCEPTION 'no clinic is called %', left(v_unknown, 100) USING ERRCODE = '22023';
   END IF;
-  RETURN ARRAY(SELECT c.id FROM analysis.clinic c WHERE c.name IN (SELECT normalize(g.name) FROM unnest(p_clinics) g(name)) ORDER BY c.id);
+  RETURN ARRAY(SELECT c.id FROM analysis.clinic c
+  WHERE c.name IN (SELECT normalize(g.name) FROM unnest(p_clinics) g(name)) ORDER BY c.id);
 END $$;
 
 -- Has a role see the users of clinics, beside those that it has seen; from the first time on it sees no

@@ -272,7 +272,8 @@ BEGIN
     p_after IS NOT NULL AND p_limit BETWEEN 1 AND 1000, 'a page of shares has 1 to 1000, behind a number');
   IF p_user IS NOT NULL THEN
     v_user := coalesce(
-      (SELECT a.user_id FROM analysis.account a WHERE a.shard = v_shard AND a.user_ref = normalize(p_user)), 0);
+      (SELECT a.user_id FROM analysis.account a
+      WHERE a.shard = v_shard AND a.user_ref = normalize(p_user)), 0);
   END IF;
   RETURN QUERY
   SELECT s.id, a.user_ref, s.login::text,

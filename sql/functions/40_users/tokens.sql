@@ -86,7 +86,8 @@ BEGIN
       ELSE 'valid' END
   FROM analysis.account a
   JOIN analysis.user_token t ON t.shard = a.shard AND t.user_id = a.user_id
-  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
+  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user)
+    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
   ORDER BY t.number;
 END $$;
 COMMENT ON FUNCTION analysis.list_tokens IS

@@ -51,7 +51,8 @@ BEGIN
       analysis.period_ends(m.period, a.zone, a.anchors) AS ends OFFSET 0) b
   CROSS JOIN LATERAL (
     SELECT min(e) AS next FROM unnest(a.anchors) e WHERE e / 32 > m.period) n
-  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user) AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
+  WHERE a.shard = p_shard AND a.user_ref = normalize(p_user)
+    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
 END $$;
 COMMENT ON FUNCTION analysis.user_period IS
   'Answers from when until when a user''s present period is, and which anchor comes after it.';

@@ -68,7 +68,8 @@ BEGIN
   ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, at = EXCLUDED.at;
   -- Workers that ended or were lost a day ago: nobody lists them any more.
   DELETE FROM analysis.worker w
-  WHERE w.heartbeat_at NOT BETWEEN clock_timestamp() - interval '1 day' AND clock_timestamp() + interval '1 day';
+  WHERE w.heartbeat_at NOT BETWEEN clock_timestamp() - interval '1 day'
+    AND clock_timestamp() + interval '1 day';
 EXCEPTION WHEN lock_not_available THEN
   NULL;
 END $$;

@@ -432,7 +432,8 @@ BEGIN
   IF p_kind NOT IN (1, 2) THEN
     RETURN;
   ELSIF p_user IS NOT NULL THEN
-    SELECT a.user_id INTO v_user FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
+    SELECT a.user_id INTO v_user FROM analysis.account a
+    WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
     IF NOT FOUND THEN
       RETURN;
     END IF;

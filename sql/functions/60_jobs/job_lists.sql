@@ -109,7 +109,8 @@ BEGIN
   IF p_kind NOT IN (1, 2) THEN
     RETURN;
   ELSIF p_user IS NOT NULL THEN
-    SELECT a.user_id INTO v_user FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
+    SELECT a.user_id INTO v_user FROM analysis.account a
+    WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
     IF NOT FOUND THEN
       RETURN;
     ELSIF v_user = ANY (analysis.users_shared(v_clinic, p_shard)) THEN
@@ -263,7 +264,8 @@ DECLARE
   v_looked int := 0;
 BEGIN
   IF p_user IS NOT NULL THEN
-    SELECT a.user_id INTO v_user FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
+    SELECT a.user_id INTO v_user FROM analysis.account a
+    WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
     IF NOT FOUND THEN
       RETURN;
     END IF;

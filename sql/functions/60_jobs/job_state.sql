@@ -71,7 +71,8 @@ DECLARE
   v_user bigint;
 BEGIN
   SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = v_shard AND a.user_ref = normalize(p_user) AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
+  WHERE a.shard = v_shard AND a.user_ref = normalize(p_user)
+    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
   RETURN QUERY
   SELECT s.o_state, s.o_reason, s.o_message, s.o_attempts, s.o_max_attempts, s.o_created_at, s.o_run_at,
     s.o_failed_at, s.o_finished_at

@@ -142,7 +142,8 @@ DECLARE
   v_user bigint;
 BEGIN
   SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = v_shard AND a.user_ref = normalize(p_user) AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
+  WHERE a.shard = v_shard AND a.user_ref = normalize(p_user)
+    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
   RETURN QUERY
   SELECT s.*
   FROM (

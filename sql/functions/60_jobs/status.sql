@@ -35,8 +35,8 @@ $$;
 COMMENT ON FUNCTION analysis.status_of_shard IS
   'Answers how many jobs of a shard are scheduled and dead, up to a bound.';
 
--- Whether a worker lives: it has not ended and was heard of in the last fifteen seconds. A sign of life to come is
--- from before the server's clock was set back.
+-- Whether a worker lives: it has not ended and was heard of in the last fifteen seconds. A sign of life to
+-- come is from before the server's clock was set back.
 CREATE OR REPLACE FUNCTION analysis.worker_lives(p_heartbeat_at timestamptz, p_ended_at timestamptz)
 RETURNS boolean
 LANGUAGE sql STABLE AS $$
@@ -98,9 +98,9 @@ $$;
 COMMENT ON FUNCTION analysis.status_of_queue IS
   'Answers how many jobs wait, run and are scheduled in each lane of each shard, and how old the counts are.';
 
--- How many jobs of each shard are dead, and how many units are to be refunded: as workers keep it where one lives and
--- that is at most ten seconds old, else counted here and now, up to p_limit. Who is restricted to clinics has
--- their own counted.
+-- How many jobs of each shard are dead, and how many units are to be refunded: as workers keep it where one
+-- lives and that is at most ten seconds old, else counted here and now, up to p_limit. Who is restricted to
+-- clinics has their own counted.
 CREATE OR REPLACE FUNCTION analysis.status_of_deaths(p_limit int)
 RETURNS TABLE (o_shard smallint, o_dead int, o_refunds int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
@@ -207,13 +207,14 @@ $$;
 COMMENT ON FUNCTION analysis.gauges IS
   'Answers the server''s estimates by name.';
 
--- Whether jobs of each type are run: `working`, or why not: `no worker`, `paused` or `endpoint shut`, and in words what
--- is to be said of it besides.
+-- Whether jobs of each type are run: `working`, or why not: `no worker`, `paused` or `endpoint shut`, and in
+-- words what is to be said of it besides.
 CREATE OR REPLACE FUNCTION analysis.type_states()
 RETURNS TABLE (o_kind smallint, o_state text, o_why text)
 LANGUAGE sql STABLE AS $$
   WITH alive AS MATERIALIZED (
-    SELECT CASE jsonb_typeof(w.report -> 'endpoints') WHEN 'array' THEN w.report -> 'endpoints' END AS endpoints
+    SELECT CASE jsonb_typeof(w.report -> 'endpoints') WHEN 'array' THEN w.report -> 'endpoints'
+      END AS endpoints
     FROM analysis.worker w
     WHERE analysis.worker_lives(w.heartbeat_at, w.ended_at)),
   called AS (
@@ -236,7 +237,8 @@ LANGUAGE sql STABLE AS $$
     WHERE NOT EXISTS (SELECT FROM called c WHERE c.kind = k.kind)
       AND NOT EXISTS (SELECT FROM alive a WHERE a.endpoints IS NULL)
     UNION ALL
-    SELECT CASE WHEN bool_and(c.state = 'paused' OR p.name IS NOT NULL) THEN 'paused' ELSE 'endpoint shut' END,
+    SELECT CASE WHEN bool_and(c.state = 'paused' OR p.name IS NOT NULL) THEN 'paused'
+      ELSE 'endpoint shut' END,
       min(coalesce(p.reason, c.reason)), 4
     FROM called c
     LEFT JOIN pauses p ON p.scope = 'endpoint' AND p.name = c.name
@@ -248,8 +250,8 @@ LANGUAGE sql STABLE AS $$
     LIMIT 1) s
 $$;
 
--- The same of the whole queue: of a type of which jobs wait and none are run; else of one of which jobs are run.
--- Whoever shows the queue shows this: status, batches watch, doctor, the dashboard and the metrics.
+-- The same of the whole queue: of a type of which jobs wait and none are run; else of one of which jobs are
+-- run. Whoever shows the queue shows this: status, batches watch, doctor, the dashboard and the metrics.
 CREATE OR REPLACE FUNCTION analysis.queue_state() RETURNS TABLE (o_state text, o_why text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
   WITH waiting AS MATERIALIZED (

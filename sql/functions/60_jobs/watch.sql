@@ -221,7 +221,8 @@ BEGIN
     v_in := ARRAY[analysis.shard_of(p_user)];
     v_user := coalesce((
       SELECT a.user_id FROM analysis.account a
-      WHERE a.shard = v_in[1] AND a.user_ref = normalize(p_user) AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))), 0);
+      WHERE a.shard = v_in[1] AND a.user_ref = normalize(p_user)
+        AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))), 0);
     -- At the first look: one that is erased later has no events any more.
     -- Whether a user whom the caller does not see exists is not told.
     IF v_user = 0 AND p_at IS NULL AND v_seen IS NOT NULL THEN

@@ -22,7 +22,8 @@ BEGIN
   ELSE
     o_shard := analysis.shard_of(p_user);
     SELECT a.user_id INTO o_user FROM analysis.account a
-    WHERE a.shard = o_shard AND a.user_ref = normalize(p_user) AND analysis.is_seen(v_seen, a.shard, a.user_id);
+    WHERE a.shard = o_shard AND a.user_ref = normalize(p_user)
+      AND analysis.is_seen(v_seen, a.shard, a.user_id);
     PERFORM analysis.require_argument(
       o_user IS NOT NULL, 'there is no such user, or this login does not see them');
   END IF;

@@ -317,7 +317,8 @@ BEGIN
   PERFORM analysis.refuse_repeatable_read();
   LOCK TABLE analysis.renamed IN ROW EXCLUSIVE MODE;
   SELECT a.user_id INTO o_user FROM analysis.account a
-  WHERE a.shard = p_shard AND (a.user_ref = normalize(p_user) OR p_user IS NULL AND a.user_id = p_user_id) FOR UPDATE;
+  WHERE a.shard = p_shard
+    AND (a.user_ref = normalize(p_user) OR p_user IS NULL AND a.user_id = p_user_id) FOR UPDATE;
   IF NOT FOUND THEN
     RETURN;
   END IF;

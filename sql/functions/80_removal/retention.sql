@@ -19,7 +19,8 @@ LANGUAGE sql AS $$
   SELECT analysis.audit_add('purge', p_object, jsonb_build_object('until', analysis.audit_time(p_until)))
   WHERE p_record OR NOT EXISTS (
     SELECT 1 FROM analysis.audit_entry a
-    WHERE a.at BETWEEN clock_timestamp() - interval '1 day' AND clock_timestamp() AND a.action = 'purge' AND a.object = p_object
+    WHERE a.at BETWEEN clock_timestamp() - interval '1 day' AND clock_timestamp()
+      AND a.action = 'purge' AND a.object = p_object
       AND a.role = session_user)
 $$;
 
