@@ -41,7 +41,8 @@ struct NameFormTests {
         try files.write("user,name\n\(user),A\(index)\n", to: "users.csv")
         #expect(await control("users", "import", files.path("users.csv")).code == .done)
         #expect(await control("users", "show", user).output.contains("A\(index)"))
-        #expect(await control("jobs", "list", "--user", user, "--json").lines.count == (index + 1) * 2)
+        #expect(await control("jobs", "list", "--user", user).code == .done)
+        #expect(try await queue.count("job") == (index + 1) * 2)
       }
       #expect(try await names(queue) == [hexadecimal(composed)])
       #expect(

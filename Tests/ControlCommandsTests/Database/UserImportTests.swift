@@ -43,7 +43,7 @@ struct UserImportTests {
           == [
             "would update u1 (line 2): plan, zone, clinic, name, email, birthday, address, gender",
             "would create u2 (line 4)", "refused u3 (line 5): There is no plan gold.",
-            "refused line 6: It names no user.", "refused u4 (line 7): There is no clinic south.",
+            "refused u4 (line 7): There is no clinic south.",
             "refused u5 (line 8): The birthday is not a day from 1850 until today, written as 1980-05-31.",
             "refused u6 (line 9): There is no time zone Mars/X.",
             "refused u7 (line 10): The birthday is not a day from 1850 until today, written as 1980-05-31.",
