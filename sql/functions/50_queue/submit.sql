@@ -100,9 +100,11 @@ BEGIN
          (SELECT nullif(s.value, '')::bigint FROM analysis.setting s WHERE s.name = 'max_waiting'),
          (SELECT nullif(s.value, '')::bigint FROM analysis.setting s WHERE s.name = 'max_waiting_per_user'),
          (SELECT g.value FROM analysis.gauge g
-           WHERE g.name = 'database_bytes' AND g.at >= v_now - interval '1 minute'),
+           WHERE g.name = 'database_bytes'
+             AND g.at BETWEEN v_now - interval '1 minute' AND clock_timestamp()),
          (SELECT g.value FROM analysis.gauge g
-           WHERE g.name = 'waiting' AND g.at >= v_now - interval '1 minute'),
+           WHERE g.name = 'waiting'
+             AND g.at BETWEEN v_now - interval '1 minute' AND clock_timestamp()),
          (SELECT min(s.id) FROM analysis.submitter s WHERE s.login = session_user),
          coalesce(
            (SELECT s.value <> 'no' FROM analysis.setting s WHERE s.name = 'require_encryption'), true),
