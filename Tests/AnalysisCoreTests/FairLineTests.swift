@@ -92,17 +92,17 @@ struct FairLineTests {
 
   @Test("Of any history nobody who waits gets less than an equal part, but for the cost of one")
   func histories() throws {
-    try simulate(200) { random in
+    try simulate(20) { random in
       var line = FairLine<(user: Int64, cost: Int)>()
       var had: [Int64: Int] = [:]
       // All have enough to wait to the end.
       for user in 1...5 as ClosedRange<Int64> {
-        for _ in 0..<100 {
+        for _ in 0..<50 {
           let cost = Int.random(in: 1...1000, using: &random)
           line.append((user, cost), for: Self.requester(user), cost: cost)
         }
       }
-      for _ in 0..<100 {
+      for _ in 0..<50 {
         let next = line.popFirst()
         had[next?.user ?? 0, default: 0] += next?.cost ?? 0
         // What goes of somebody changes nothing for the others.
