@@ -105,7 +105,7 @@ struct QueueStateTests {
       let counted = try await QueueStatus.read(queue.pool)
       #expect(counted.waiting == BoundedCount(0) && counted.countedAgo == nil)
       #expect(try await queue.number("SELECT analysis.refresh_counts('{0}')") == 1)
-      #expect(try await queue.number("SELECT sum(waiting) FROM analysis.lane_count") == 0)
+      #expect(try await queue.number("SELECT sum(waiting)::int FROM analysis.lane_count") == 0)
     }
   }
 }

@@ -81,10 +81,11 @@ struct BoundTests {
   /// Parameters that may be left out, or of which each value is an everyday one, so that the call does its work.
   private static let harmless: Set<String> = [
     "assign_clinic.p_clinic", "audit_worker.p_detail", "erase_user.p_user", "erase_user.p_user_id",
-    "erase_part.p_user", "erase_part.p_user_id", "erase_part.p_period", "erase_part.p_job",
+    "gateway_share_request.p_login", "gateway_share_request.p_carer",
     "grant_clinics.p_clinics", "heartbeat.p_leases", "heartbeat.p_host", "heartbeat.p_version",
     "open_analyses.p_detail", "open_conditions.p_detail", "open_statement.p_detail",
-    "open_reviews.p_detail",
+    "open_reviews.p_detail", "open_review_list.p_user", "open_review_list.p_verdict",
+    "open_review_list.p_period",
     "pause.p_reason", "pause.p_until", "set_clinic.p_clinic_kind", "set_clinic.p_address",
     "set_clinic.p_product", "set_clinic.p_logo", "set_clinic.p_pharmacy_logo",
     "save_profile.p_name", "save_profile.p_email", "save_profile.p_subscription", "save_profile.p_count",

@@ -39,7 +39,7 @@ struct UnsanitizedClaimTests {
       #expect(try await claim(.oneOfAnother, lease: 300, in: queue) == [others[0]])
       #expect(try await claim(.oneOfAnother, lease: 400, in: queue) == [])
       #expect(try await Set(claim(.any, lease: 500, in: queue)) == [first, second, others[1]])
-      try await queue.expectSound()
+      try await queue.expectInvariants()
     }
   }
 }

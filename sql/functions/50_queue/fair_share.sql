@@ -254,7 +254,8 @@ CREATE OR REPLACE FUNCTION analysis.lower_scan_marks(p_shard smallint) RETURNS v
 LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM analysis.scan_mark m WHERE m.shard = p_shard) THEN
-    INSERT INTO analysis.scan_mark (shard) VALUES (p_shard) ON CONFLICT (shard) DO NOTHING;
+    INSERT INTO analysis.scan_mark (shard) SELECT s.o_shard FROM analysis.all_shards() s
+    WHERE s.o_shard = p_shard ON CONFLICT (shard) DO NOTHING;
     RETURN;
   END IF;
   UPDATE analysis.scan_mark m

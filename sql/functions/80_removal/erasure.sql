@@ -194,7 +194,8 @@ BEGIN
     'a part of an erasure names a shard, whether jobs are cancelled, behind which job, and at most 100000');
   PERFORM analysis.refuse_repeatable_read();
   SELECT a.user_id INTO o_user FROM analysis.account a
-  WHERE a.shard = p_shard AND (a.user_ref = p_user OR p_user IS NULL AND a.user_id = p_user_id)
+  WHERE a.shard = p_shard
+    AND (a.user_ref = normalize(p_user) OR p_user IS NULL AND a.user_id = p_user_id)
     AND (p_job IS NULL OR a.erased_at IS NOT NULL) FOR UPDATE;
   IF NOT FOUND OR p_job IS NULL AND NOT analysis.begin_erasure(p_shard, o_user, p_cancel, p_limit) THEN
     RETURN;
