@@ -24,7 +24,7 @@ final class DatabasePresence: Sendable {
     var isLooking = false
     var lastNumber: UInt64 = 0
     var calls: [UInt64: Call] = [:]
-    /// When it last answered.
+    /// When it last answered a question of this: a call may be answered by what the gateway remembers.
     var seen: ContinuousClock.Instant?
   }
 
@@ -54,10 +54,10 @@ final class DatabasePresence: Sendable {
       } onCancel: {
         task.cancel()
       }
-      end(number, hasAnswered: true)
+      end(number)
       return value
     } catch {
-      end(number, hasAnswered: false)
+      end(number)
       throw state.withLock { $0.isAway } && !(error is APIFailure) ? APIFailure.away : error
     }
   }
@@ -102,11 +102,8 @@ final class DatabasePresence: Sendable {
     return number
   }
 
-  private func end(_ number: UInt64, hasAnswered: Bool) {
-    state.withLock { state in
-      let call = state.calls.removeValue(forKey: number)
-      if hasAnswered, call != nil { state.seen = EventLoop.now }
-    }
+  private func end(_ number: UInt64) {
+    state.withLock { _ = $0.calls.removeValue(forKey: number) }
   }
 
   /// Looks as long as there are calls, or it is away.

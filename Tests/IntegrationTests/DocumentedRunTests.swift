@@ -19,8 +19,8 @@ struct DocumentedRunTests {
     let folder = try TemporaryFolder()
     let photos = folder.url.appendingPathComponent("photos")
     try FileManager.default.createDirectory(at: photos, withIntermediateDirectories: true)
-    for name in ["first.jpg", "second.jpg"] {
-      try Data(try await drawnPicture().bytes).write(to: photos.appending(path: name))
+    for name in ["throat-01.jpg", "throat-03.jpg"] {
+      try Data(try await drawnPicture(name).bytes).write(to: photos.appending(path: name))
     }
     // Another port, since others may have a server on this one.
     let port = try FreePort.find()

@@ -25,7 +25,8 @@ extension Gateway {
     _ request: HTTPRequest, _ body: @escaping @Sendable (Caller) async throws -> HTTPAnswer
   ) async -> HTTPAnswer {
     await answered {
-      try await presence.call { try await body(try await self.admitted(request, share: Share.question)) }
+      _ = try expectToken(request)
+      return try await presence.call { try await body(try await self.admitted(request, share: Share.question)) }
     }
   }
 

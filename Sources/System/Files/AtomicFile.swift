@@ -70,9 +70,10 @@ public struct AtomicFile: ~Copyable {
   /// Whether a file is made at the path, and not something written to that is there. Throws `unwritable`.
   public static func isFile(_ path: String) throws(SystemError) -> Bool { try target(of: path) != nil }
 
-  /// Tries whether the path could be written, and leaves all as it is. Throws `unwritable`.
+  /// Tries whether the path could be written, and leaves all as it is. A pipe or device stays open until the program
+  /// ends, or the pipe's reader would be told of an end. Throws `unwritable`.
   public static func check(_ path: String) throws(SystemError) {
-    if try isFile(path) { _ = try AtomicFile(path, isSynced: false) }
+    if try isFile(path) { _ = try AtomicFile(path, isSynced: false) } else { _ = try stream(path) }
   }
 
   /// Appends a text in UTF-8. Throws `unwritable`.

@@ -384,7 +384,11 @@ struct GatewayProcessTests {
       #expect((try gateway.ask("GET", "/api/shares", owner).json["shares"] as? [Any])?.count == 1)
       #expect(try gateway.ask("DELETE", "/api/shares/\(share)", owner).status == 200)
       #expect(try gateway.ask("GET", "/api/shared/\(share)/analyses", carer).status == 404)
-      let wrong = try gateway.ask("POST", "/api/shares", owner, body: Array(#"{"carer":"nobody"}"#.utf8))
+      #expect(try gateway.ask("POST", "/api/shares/\(share)/accept", carer).status == 404)
+      // Who is not there is answered as everybody else.
+      let nobody = try gateway.ask("POST", "/api/shares", owner, body: Array(#"{"carer":"nobody"}"#.utf8))
+      #expect(nobody.status == 201, "\(nobody.text)")
+      let wrong = try gateway.ask("POST", "/api/shares", owner, body: Array(#"{"carer":"u1"}"#.utf8))
       #expect(wrong.status == 400 && wrong.json["code"] as? String == "INVALID_SHARE", "\(wrong.text)")
       #expect(try gateway.ask("POST", "/api/shares", owner, body: Array("{}".utf8)).status == 400)
     }

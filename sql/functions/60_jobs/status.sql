@@ -79,7 +79,7 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET
       ON c.shard = s.shard AND c.counted_at > clock_timestamp() - interval '10 seconds'
         AND c.counted_at <= clock_timestamp() AND EXISTS (
           SELECT FROM analysis.worker w
-          WHERE w.shard = s.shard AND analysis.worker_lives(w.heartbeat_at, w.ended_at)))
+          WHERE analysis.worker_lives(w.heartbeat_at, w.ended_at)))
   SELECT s.shard, l.lane::smallint, coalesce(q.waiting, 0), coalesce(q.is_exact, true),
     coalesce(q.in_flight, 0), coalesce(q.scheduled, 0),
     extract(epoch FROM clock_timestamp() - q.waiting_since)::float8, q.next_run,
@@ -117,7 +117,7 @@ BEGIN
     ON c.shard = s.shard AND v_sees_all AND c.counted_at > clock_timestamp() - interval '10 seconds'
       AND c.counted_at <= clock_timestamp() AND EXISTS (
         SELECT FROM analysis.worker w
-        WHERE w.shard = s.shard AND analysis.worker_lives(w.heartbeat_at, w.ended_at))
+        WHERE analysis.worker_lives(w.heartbeat_at, w.ended_at))
   LEFT JOIN LATERAL analysis.dead_counts(s.shard, p_limit) d ON c.shard IS NULL;
 END $$;
 COMMENT ON FUNCTION analysis.status_of_deaths IS

@@ -119,7 +119,10 @@ BEGIN
   o_results := 0;
   IF EXISTS (
     SELECT FROM analysis.job j
-    WHERE j.shard = p_shard AND j.user_id = p_user_id AND j.period = p_period) THEN
+    WHERE j.shard = p_shard AND j.user_id = p_user_id AND j.period = p_period)
+     OR EXISTS (
+    SELECT FROM analysis.result r
+    WHERE r.shard = p_shard AND r.user_id = p_user_id AND r.period = p_period) THEN
     EXECUTE
       'UPDATE analysis.job j SET source_name = NULL, key_hash = NULL, image_mark = $4
        WHERE j.shard = $1 AND j.period = $2 AND j.id = ANY ($3)
