@@ -215,6 +215,13 @@ BEGIN
   o_period := v_month[cardinality(v_month)];
   o_job := v_job[cardinality(v_job)];
 
+  -- The dead before the jobs, and both by their numbers, as everybody locks them.
+  PERFORM FROM analysis.dead d
+  WHERE d.shard = p_shard AND d.job_id = ANY (v_job) ORDER BY d.job_id FOR UPDATE;
+  PERFORM FROM (SELECT * FROM unnest(v_job, v_month) t(id, month) ORDER BY 1) t
+  CROSS JOIN LATERAL (
+    SELECT FROM analysis.job j
+    WHERE j.shard = p_shard AND j.period = t.month AND j.id = t.id FOR UPDATE) j;
   SELECT count(*) FILTER (WHERE c.o_outcome = 'cancelled'), count(*) FILTER (WHERE c.o_outcome = 'busy')
   INTO o_cancelled, v_busy
   FROM analysis.cancel(p_shard, ARRAY(
