@@ -72,6 +72,10 @@ BEGIN
   FOR v_look IN 1 .. 2 LOOP
     EXIT WHEN v_left = '{}';
     BEGIN
+      -- The second look has jobs of higher numbers already: it waits for nobody.
+      IF v_look = 2 THEN
+        RAISE EXCEPTION USING ERRCODE = 'lock_not_available';
+      END IF;
       SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id,
         array_agg(j.kind) AS kind, array_agg(j.source) AS source
       INTO v_found
