@@ -260,25 +260,36 @@ COMMENT ON FUNCTION analysis.erase_part IS
   'Erases what there is of the next jobs of a person who has too many for one transaction.';
 
 -- Takes from closed months of the clinics of which the person was what was found in fewer persons than
--- report_threshold: beside a statement with few lines it would say what one of them had. Results that were
+-- report_threshold: beside a statement with few lines it would say what one of them had. They are counted by
+-- the statement's lines, once for a clinic and month: the clinic has others by now. Results that were
 -- removed after their time count for nobody, since whose they were is not known any more.
 CREATE OR REPLACE FUNCTION analysis.erase_few(p_shard smallint, p_user_id bigint) RETURNS void
 LANGUAGE sql AS $$
-  DELETE FROM analysis.statement_condition k
-  USING (
+  WITH few AS MATERIALIZED (
     SELECT DISTINCT s.report, s.period, s.clinic_id
     FROM analysis.statement_line l
-    JOIN analysis.statement_segment s ON s.report = l.report AND s.period = l.period AND s.line = l.line
-    WHERE l.shard = p_shard AND l.user_id = p_user_id AND s.clinic_id IS NOT NULL) m
+    JOIN analysis.statement_segment s USING (report, period, line)
+    WHERE l.shard = p_shard AND l.user_id = p_user_id AND s.clinic_id IS NOT NULL),
+  counted AS MATERIALIZED (
+    SELECT w.report, w.period, w.clinic_id, c.id, coalesce(c.normal, false) AS normal,
+      count(DISTINCT (w.shard, w.user_id)) AS persons
+    FROM (
+      SELECT DISTINCT m.report, m.period, m.clinic_id, l.shard, l.user_id
+      FROM few m
+      JOIN analysis.statement_segment s USING (report, period, clinic_id)
+      JOIN analysis.statement_line l ON l.report = s.report AND l.period = s.period AND l.line = s.line) w
+    JOIN analysis.result r ON r.shard = w.shard AND r.user_id = w.user_id AND r.period = w.period
+    CROSS JOIN LATERAL jsonb_to_recordset(r.conditions) AS c(id text, normal boolean)
+    WHERE r.outcome = 1
+    GROUP BY 1, 2, 3, 4, 5)
+  DELETE FROM analysis.statement_condition k
+  USING few m
   WHERE k.report = m.report AND k.period = m.period AND k.clinic_id = m.clinic_id
-    AND coalesce(
-      (SELECT s.value::int FROM analysis.setting s WHERE s.name = 'report_threshold'), 5) > (
-      SELECT count(DISTINCT (r.shard, r.user_id))
-      FROM analysis.account a
-      JOIN analysis.result r ON r.shard = a.shard AND r.user_id = a.user_id AND r.period = m.period
-      CROSS JOIN LATERAL jsonb_to_recordset(r.conditions) AS c(id text, normal boolean)
-      WHERE a.clinic_id = m.clinic_id AND r.outcome = 1 AND c.id = k.id
-        AND coalesce(c.normal, false) = k.normal)
+    AND NOT EXISTS (
+      SELECT FROM counted c
+      WHERE c.report = k.report AND c.period = k.period AND c.clinic_id = k.clinic_id
+        AND c.id = k.id AND c.normal = k.normal AND c.persons >= coalesce(
+          (SELECT s.value::int FROM analysis.setting s WHERE s.name = 'report_threshold'), 5))
 $$;
 
 -- Locks all that a person has of dead jobs and of jobs, in order. One that somebody else holds for 2 s ends
