@@ -123,7 +123,7 @@ BEGIN
     NOT EXISTS (
       SELECT FROM analysis.share s
       WHERE s.shard = p_shard AND s.user_id = p_user_id
-        AND (s.login = p_login OR s.carer_named = p_named
+        AND (s.login = p_login OR p_login IS NULL AND s.carer_named = p_named
              OR s.carer_shard = p_carer_shard AND s.carer_id = p_carer_id AND p_carer_id <> 0)
         AND analysis.share_state(s, v_now) IN ('requested', 'active')),
     'the user shares with this one already: revoke that share first');

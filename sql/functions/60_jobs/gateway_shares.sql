@@ -32,7 +32,8 @@ BEGIN
   PERFORM analysis.require_argument(
     (p_login IS NULL) <> (p_carer IS NULL), 'a share is with a clinician''s login or with a carer');
   RETURN analysis.make_share(
-    p_shard, v_token.o_user_id, p_login, v_carer_shard, v_carer, coalesce(p_login, p_carer), p_expires,
+    p_shard, v_token.o_user_id, p_login, v_carer_shard, v_carer,
+    coalesce(p_login::text, normalize(p_carer)), p_expires,
     jsonb_build_object('token', v_token.o_number));
 END $$;
 COMMENT ON FUNCTION analysis.gateway_share_request IS
