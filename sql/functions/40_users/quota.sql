@@ -210,6 +210,20 @@ BEGIN
     SELECT 1 FROM analysis.usage s
     WHERE s.shard = p_shard AND s.user_id = o.user_id AND s.period = o.period
     FOR NO KEY UPDATE SKIP LOCKED) u;
+  -- All of the first are held: those of the others, by user.
+  IF v_user IS NULL AND (
+    SELECT count(*) = 100000 FROM (
+      SELECT FROM analysis.refund f WHERE f.shard + 0 = p_shard AND f.at >= v_from
+      ORDER BY f.shard + 0, f.at LIMIT 100000) f) THEN
+    v_from := NULL;
+    SELECT array_agg(o.user_id), array_agg(o.period) INTO v_user, v_period
+    FROM (SELECT DISTINCT r.user_id, r.period FROM analysis.refund r
+          WHERE r.shard = p_shard ORDER BY 1, 2 LIMIT p_limit) o
+    CROSS JOIN LATERAL (
+      SELECT 1 FROM analysis.usage s
+      WHERE s.shard = p_shard AND s.user_id = o.user_id AND s.period = o.period
+      FOR NO KEY UPDATE SKIP LOCKED) u;
+  END IF;
   IF v_user IS NULL THEN
     RETURN 0;
   END IF;

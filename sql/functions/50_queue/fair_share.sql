@@ -124,10 +124,12 @@ CREATE OR REPLACE FUNCTION analysis.apply_freed_places(p_shard smallint, p_limit
 RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
+  v_from timestamptz;
   v_user bigint[];
   v_lane smallint[];
 BEGIN
   FOR v_source IN 0 .. 1 LOOP
+    v_from := p_from;
     SELECT array_agg(s.user_id), array_agg(s.lane) INTO v_user, v_lane
     FROM (SELECT DISTINCT f.user_id, f.lane FROM (
             SELECT p.user_id, p.lane FROM analysis.freed_place p
@@ -137,8 +139,23 @@ BEGIN
       SELECT k.user_id, k.lane FROM analysis.fair_share k
       WHERE k.shard = p_shard AND k.user_id = w.user_id AND k.lane = w.lane AND k.source = v_source
       FOR NO KEY UPDATE SKIP LOCKED) s;
+    -- All of the first are held: those of the others, by user.
+    IF v_user IS NULL AND (
+      SELECT count(*) = 100000 FROM (
+        SELECT FROM analysis.freed_place p
+        WHERE p.shard + 0 = p_shard AND p.at >= p_from AND p.source = v_source
+        ORDER BY p.shard + 0, p.at LIMIT 100000) f) THEN
+      v_from := NULL;
+      SELECT array_agg(s.user_id), array_agg(s.lane) INTO v_user, v_lane
+      FROM (SELECT DISTINCT p.user_id, p.lane FROM analysis.freed_place p
+            WHERE p.shard = p_shard AND p.source = v_source ORDER BY 1, 2 LIMIT p_limit) w
+      CROSS JOIN LATERAL (
+        SELECT k.user_id, k.lane FROM analysis.fair_share k
+        WHERE k.shard = p_shard AND k.user_id = w.user_id AND k.lane = w.lane AND k.source = v_source
+        FOR NO KEY UPDATE SKIP LOCKED) s;
+    END IF;
     IF v_user IS NOT NULL THEN
-      PERFORM analysis.apply_freed_locked(p_shard, v_source::smallint, v_user, v_lane, p_from);
+      PERFORM analysis.apply_freed_locked(p_shard, v_source::smallint, v_user, v_lane, v_from);
     END IF;
   END LOOP;
 END $$;
