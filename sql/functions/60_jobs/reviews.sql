@@ -193,10 +193,20 @@ SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_verdict smallint := analysis.verdict_of(p_verdict);
+  v_user bigint := analysis.user_seen(analysis.shard_of(p_user), p_user);
+  v_detail jsonb;
 BEGIN
   PERFORM analysis.require_argument(
     p_verdict IS NULL OR v_verdict IS NOT NULL, 'a verdict is agree, disagree or unsure');
-  PERFORM analysis.require_reading('list_reviews', 'reviews', p_reading);
+  v_detail := analysis.require_reading('list_reviews', 'reviews', p_reading);
+  -- The entry says what was listed. Of a user who is not there nothing is.
+  PERFORM analysis.require_argument(
+    v_detail ->> 'verdict' IS NOT DISTINCT FROM p_verdict
+      AND v_detail ->> 'month' IS NOT DISTINCT FROM analysis.period_text(p_period)
+      AND CASE WHEN v_user IS NOT NULL
+        THEN v_detail -> 'users' IS NOT DISTINCT FROM jsonb_build_array(v_user)
+        ELSE p_user IS NOT NULL OR v_detail -> 'users' IS NULL END,
+    'reviews are listed of the user, the verdict and the month of which open_review_list has recorded it');
   RETURN QUERY
   SELECT r.job_id, r.period, a.user_ref, analysis.verdict_name(r.verdict), r.version, r.reviewer, r.at,
     (SELECT count(*) FROM analysis.review_comment c
