@@ -1,7 +1,7 @@
 -- Entries that are not chained yet, the latest first, by what audit_list finds entries by.
 SELECT d.at, d.role, d.os_user, d.host, d.address, d.action, d.object, d.reason, d.detail
   FROM analysis.audit_draft d
-  LEFT JOIN analysis.account a ON a.shard = analysis.shard_of($4) AND a.user_ref = $4
+  LEFT JOIN analysis.account a ON a.shard = analysis.shard_of($4) AND a.user_ref = normalize($4)
  CROSS JOIN LATERAL (
        SELECT coalesce(a.user_id, pg_catalog.substring($4, '^#([0-9]{1,18})$')::bigint) AS number,
               pg_catalog.substring($7, '^job:([0-9]{1,18})$')::bigint AS job) u
