@@ -4,13 +4,20 @@
 -- erased: it would otherwise become a second user of the same person. Only its hash is kept. The same user
 -- may take it again.
 
--- Whether a user had this name before and has another now.
+-- Whether a user had this name before and has another now: in its composed form, or, unless that is the name
+-- of somebody, in the decomposed one, in which names were kept once.
 CREATE OR REPLACE FUNCTION analysis.is_former_name(p_user text) RETURNS boolean
 LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM analysis.renamed r
     JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id
-    WHERE r.name_sha256 = sha256(convert_to(normalize(p_user), 'UTF8')) AND a.user_ref <> normalize(p_user))
+    WHERE r.name_sha256 IN (
+        sha256(convert_to(normalize(p_user), 'UTF8')), sha256(convert_to(normalize(p_user, NFD), 'UTF8')))
+      AND a.user_ref <> normalize(p_user)
+      AND (r.name_sha256 = sha256(convert_to(normalize(p_user), 'UTF8'))
+        OR NOT EXISTS (
+          SELECT FROM analysis.account k
+          WHERE k.shard = analysis.shard_of(p_user) AND k.user_ref = normalize(p_user))))
 $$;
 
 -- Gives a user another name; answers the user's number, NULL if there is no such user. Images that are there
@@ -54,7 +61,8 @@ BEGIN
   PERFORM analysis.require_argument(
     NOT EXISTS (
       SELECT FROM analysis.renamed r
-      WHERE r.name_sha256 = v_is AND (r.shard, r.user_id) <> (p_shard, v_user)),
+      WHERE r.name_sha256 IN (v_is, sha256(convert_to(normalize(p_name, NFD), 'UTF8')))
+        AND (r.shard, r.user_id) <> (p_shard, v_user)),
     'another user had the new name before, and it stays theirs');
 
   PERFORM analysis.lock_months(p_shard, v_user);
