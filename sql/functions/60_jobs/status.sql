@@ -43,6 +43,8 @@ LANGUAGE sql STABLE AS $$
   SELECT p_ended_at IS NULL
     AND p_heartbeat_at BETWEEN clock_timestamp() - interval '15 seconds' AND clock_timestamp()
 $$;
+COMMENT ON FUNCTION analysis.worker_lives IS
+  'Answers whether a worker lives, by its last sign of life and its end.';
 
 -- The workers of one shard that were heard of in the last hour, those that have ended too.
 CREATE OR REPLACE FUNCTION analysis.status_of_workers(p_shard smallint)
