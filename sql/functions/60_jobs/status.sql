@@ -210,7 +210,8 @@ COMMENT ON FUNCTION analysis.gauges IS
   'Answers the server''s estimates by name.';
 
 -- Whether jobs of each type are run: `working`, or why not: `no worker`, `paused` or `endpoint shut`, and in
--- words what is to be said of it besides.
+-- words what is to be said of it besides. Why an operator has paused something is told to those who may look
+-- at the pauses.
 CREATE OR REPLACE FUNCTION analysis.type_states()
 RETURNS TABLE (o_kind smallint, o_state text, o_why text)
 LANGUAGE sql STABLE AS $$
@@ -219,14 +220,20 @@ LANGUAGE sql STABLE AS $$
       END AS endpoints
     FROM analysis.worker w
     WHERE analysis.worker_lives(w.heartbeat_at, w.ended_at)),
+  allowed AS MATERIALIZED (
+    SELECT has_function_privilege(analysis.caller(), 'analysis.pauses_in_force()', 'EXECUTE') AS reasons),
   called AS (
-    SELECT k.kind, e.value ->> 'name' AS name, e.value ->> 'state' AS state, e.value ->> 'reason' AS reason
-    FROM (VALUES (1, 'throat'), (2, 'ear')) k(kind, name)
+    SELECT k.kind, e.value ->> 'name' AS name, e.value ->> 'state' AS state,
+      CASE WHEN w.reasons OR e.value ->> 'state' IS DISTINCT FROM 'paused' THEN e.value ->> 'reason'
+        END AS reason
+    FROM allowed w
+    CROSS JOIN (VALUES (1, 'throat'), (2, 'ear')) k(kind, name)
     CROSS JOIN alive a
     CROSS JOIN LATERAL jsonb_array_elements(a.endpoints) e
     WHERE e.value -> 'kinds' ? k.name),
   pauses AS (
-    SELECT p.o_scope AS scope, p.o_name AS name, p.o_reason AS reason FROM analysis.pauses_in_force() p)
+    SELECT p.o_scope AS scope, p.o_name AS name, CASE WHEN w.reasons THEN p.o_reason END AS reason
+    FROM allowed w CROSS JOIN analysis.pauses_in_force() p)
   SELECT k.kind::smallint, s.state, left(s.why, 500)
   FROM (VALUES (1, 'throat'), (2, 'ear')) k(kind, name)
   CROSS JOIN LATERAL (
