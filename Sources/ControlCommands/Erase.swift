@@ -201,7 +201,14 @@ struct PersonErasure: Sendable {
       at: Date().timeIntervalSince1970,
       entry: isDone ? try? await eraser.entry(of: erasure) : nil)
     if isDone, let receipt = request.receipt {
-      try await Self.write(receipt, response.json.json + "\n")
+      do {
+        try await Self.write(receipt, response.json.json + "\n")
+      } catch {
+        throw CommandFailure(
+          .tryLater,
+          "the person is erased (number \(erasure.userID)), but there is no receipt: \(error)",
+          advice: "Have it written again: analysisctl erase --number \(erasure.userID) --receipt FILE.")
+      }
     }
     return response
   }

@@ -7,8 +7,8 @@ enum AuditKeepCommand {
   static let command = ControlCommand(
     "keep", abstract: "Keep the end of the audit outside of the database.",
     discussion: """
-      What is recorded and committed is chained, and the end is appended to the file, or sent to the journal, that \
-      --audit-ends names. Every command does so by itself when the end has moved; a timer runs this one every 5 minutes \
+      The end of the chain is appended to the file, or sent to the journal, that --audit-ends names. Workers chain what is \
+      recorded, every second; as the owner this command does so too, and doctor says what waits. Every command does so by itself when the end has moved; a timer runs this one every 5 minutes \
       for what was recorded by SQL and by workers. A file is not made: an administrator makes it so that nobody who \
       can write the database can change it. See audit verify --expect-from.
       """,

@@ -26,7 +26,9 @@ extension Gateway {
   ) async -> HTTPAnswer {
     await answered {
       _ = try expectToken(request)
-      return try await presence.call { try await body(try await self.admitted(request, share: Share.question)) }
+      return try await presence.call {
+        try await body(try await self.admitted(request, share: Share.question))
+      }
     }
   }
 
