@@ -17,10 +17,10 @@ struct ErasurePartTests {
     try await withCheckedQueue { queue in
       for user in ["user", "other"] { try await queue.addUser(user) }
       let jobs = try await queue.create((0..<10).map { Ask("user", image: "photo \($0)", key: "key \($0)") })
-      _ = try await queue.create([Ask("other")])
       _ = try await queue.complete(try await queue.claim(2))
       let failed = try await queue.claim(1, lease: 200)
       _ = try await queue.fail([failed[0].job], leases: [failed[0].lease], delay: nil)
+      _ = try await queue.create([Ask("other")])
       // Who is erasing is interrupted after the first part.
       let first = try await queue.pool.query(
         "SELECT o_cancelled, o_images FROM analysis.erase_part(0::smallint, 'user', NULL, true, NULL, NULL, 4)"

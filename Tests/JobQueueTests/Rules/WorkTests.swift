@@ -140,21 +140,22 @@ struct WorkTests {
 
   /// How many blocks of the tables of what is due and owed are read to ask for it and to take it.
   private func blocks(_ queue: QueueFixture) async throws -> Int {
-    try await queue.pool.transaction { transaction in
+    // With what the session has read before and the server has not added up yet.
+    let fetched = """
+      SELECT sum(pg_stat_get_xact_blocks_fetched(c.oid))::int
+      FROM (SELECT t.oid FROM pg_class t WHERE t.oid IN (
+              'analysis.scheduled'::regclass, 'analysis.refund'::regclass, 'analysis.freed_place'::regclass)
+            UNION ALL
+            SELECT i.indexrelid FROM pg_index i WHERE i.indrelid IN (
+              'analysis.scheduled'::regclass, 'analysis.refund'::regclass, 'analysis.freed_place'::regclass)) c
+      """
+    return try await queue.pool.transaction { transaction in
+      let before = try await transaction.query(SQLStatement(fetched)).single().int(0)
       _ = try await transaction.query(
         "SELECT * FROM analysis.work('{0}', '{4,5,6,7,8,9,10,11}', false, false)")
       _ = try await transaction.query("SELECT analysis.promote(0::smallint, 1000)")
       _ = try await transaction.query("SELECT analysis.apply_refunds(0::smallint, 1000)")
-      return try await transaction.query(
-        """
-        SELECT sum(pg_stat_get_xact_blocks_fetched(c.oid))::int
-        FROM (SELECT t.oid FROM pg_class t WHERE t.oid IN (
-                'analysis.scheduled'::regclass, 'analysis.refund'::regclass, 'analysis.freed_place'::regclass)
-              UNION ALL
-              SELECT i.indexrelid FROM pg_index i WHERE i.indrelid IN (
-                'analysis.scheduled'::regclass, 'analysis.refund'::regclass, 'analysis.freed_place'::regclass)) c
-        """
-      ).single().int(0)
+      return try await transaction.query(SQLStatement(fetched)).single().int(0) - before
     }
   }
 
