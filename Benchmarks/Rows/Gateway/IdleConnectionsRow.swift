@@ -48,6 +48,7 @@ struct IdleConnectionsRow: BenchmarkRow {
     else { throw BenchmarkError("wrk did not end with a report but with: \(ended.output.prefix(500))") }
     gateway.send(SIGTERM)
     let usage = try await gateway.succeeded().usage
+    try await bench.cluster.drop(database)
     return Sample(
       amount: amount, seconds: taken, workerSeconds: usage.seconds, peakMemory: usage.peakMemory)
   }
