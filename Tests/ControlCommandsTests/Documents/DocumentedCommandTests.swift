@@ -60,7 +60,8 @@ private struct ShownCommand {
         word = word ?? ""
       case "#" where word == nil: return words
       case "|", ";", "&", ">", "<", "(", ")":
-        if let word { words.append(word) }
+        // A number at a redirection is a descriptor's.
+        if let word, !"<>".contains(character) || Int(word) == nil { words.append(word) }
         word = nil
         words.append(String(character))
       case " ", "\t":
