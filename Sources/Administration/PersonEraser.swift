@@ -97,7 +97,7 @@ public struct PersonEraser: Sendable {
     return try await statement.run(on: database, as: actor, deadline: Self.patience)
   }
 
-  /// Where the audit tells of it; nil when it is not chained yet, as where no worker runs, who does so every second.
+  /// The entry of the audit; nil while it is not chained. Workers chain every second.
   public func entry(of erasure: Erasure) async throws -> AuditMark? {
     try await AuditLog(database).chain()
     let statement = Statement(

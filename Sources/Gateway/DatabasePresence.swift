@@ -90,7 +90,7 @@ final class DatabasePresence: Sendable {
     }
   }
 
-  /// The number of a call; nil where it would be in vain.
+  /// The number of a call; nil while the database is away.
   private func begin(_ cancel: @escaping @Sendable () -> Void) -> UInt64? {
     let (number, looks): (UInt64?, Bool) = state.withLock { state in
       guard !state.isAway else { return (nil, false) }

@@ -57,7 +57,7 @@ final class DaemonThread: Sendable {
     }
   }
 
-  /// Something is to be looked at which no socket tells of. Any thread may say so.
+  /// Wakes the thread for what no socket shows. Any thread may call it.
   func wake() {
     guard !isWoken.exchange(true, ordering: .acquiringAndReleasing) else { return }
     var one: UInt64 = 1

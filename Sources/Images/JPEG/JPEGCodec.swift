@@ -99,7 +99,7 @@ extension ImageRefusal {
 }
 
 extension JPEGWarnings {
-  /// How libturbojpeg is told.
+  /// The form that libturbojpeg takes.
   var flags: Int32 { TJFLAG_LIMITSCANS | (self == .refused ? TJFLAG_STOPONWARNING : 0) }
 }
 

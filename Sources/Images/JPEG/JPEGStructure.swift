@@ -49,7 +49,7 @@ struct JPEGStructure {
       metadataBytes += content.count + 4
       if scans == 0 { noteMetadata(marker, bytes, content) }
     case 0xC0...0xCF where [0xC4, 0xC8, 0xCC].contains(marker): break
-    // Those of hierarchical pictures begin with one that tells of all (DHP); 0xF7 is JPEG-LS.
+    // Those of hierarchical pictures begin with one that describes all of them (DHP); 0xF7 is JPEG-LS.
     case 0xC0...0xCF where frameMarker == nil, 0xDE where frameMarker == nil, 0xF7 where frameMarker == nil:
       frameMarker = marker
       guard content.count >= 5 else { return }

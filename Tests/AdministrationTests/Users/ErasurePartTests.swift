@@ -6,7 +6,7 @@ import Testing
 /// What an erased person must not have is among the invariants (I11), which `withCheckedQueue` checks at its end.
 @Suite("The erasure of a person with many jobs")
 struct ErasurePartTests {
-  /// The parts that the audit tells of.
+  /// How many parts the audit has recorded.
   private func parts(_ queue: QueueFixture) async throws -> Int {
     try await queue.number(
       "SELECT count(*) FROM analysis.audit_entry WHERE action = 'erase' AND detail ->> 'part' = 'true'")
