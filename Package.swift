@@ -16,8 +16,9 @@ let strict: [SwiftSetting] = [
 let isFuzzing = Context.environment["ANALYSIS_FUZZ"] != nil
 let fuzzed: [SwiftSetting] = isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])] : []
 
-/// A library module with its imports, which run one way only: executables, then `ControlCommands` and `Worker`, then
-/// `Doctor` and `Reports`, then the queue, the client and the images, then the two transports, then the loop.
+/// A library module with its imports, which run one way only: programs, then `Control`, `Worker` and `Gateway`, then the
+/// queue, the endpoint and the images, then what speaks to others, then the loop, then `Support`. Only `analysisctl` may
+/// import `Control`, which changes users, plans and pauses: the others cannot call what they cannot import.
 func module(
   _ name: String, _ dependencies: [Target.Dependency] = [], plugins: [Target.PluginUsage] = []
 ) -> Target {
@@ -51,13 +52,13 @@ let fuzzers: [Target] = [
   .target(
     name: "FuzzSupport", dependencies: ["Cfuzzer"], path: "Tests/Fuzz/FuzzSupport",
     swiftSettings: strict + fuzzed),
-  fuzzer("FuzzAnswer", ["ModelClient", "AnalysisCore", "HTTPTransfer"]),
+  fuzzer("FuzzAnswer", ["Endpoint", "Support", "HTTPTransfer"]),
   fuzzer("FuzzImage", ["Images"]),
   fuzzer("FuzzProfile", ["Images"]),
   fuzzer("FuzzRepack", ["Images"]),
-  fuzzer("FuzzManifest", ["ControlCommands", "CommandLineTool"]),
-  fuzzer("FuzzConfiguration", ["System"]),
-  fuzzer("FuzzAddress", ["RemoteImages", "NetworkAddresses", "HTTPTransfer"]),
+  fuzzer("FuzzManifest", ["Control", "CommandLineTool"]),
+  fuzzer("FuzzConfiguration", ["Support"]),
+  fuzzer("FuzzAddress", ["Control", "HTTPTransfer"]),
 ]
 
 func systemLibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
@@ -95,237 +96,114 @@ let package = Package(
     systemLibrary("Cxlsxwriter", "xlsxwriter", "libxlsxwriter-dev"),
 
     // The SQL of sql/, compiled in.
-    .executableTarget(
-      name: "embed-sql", path: "Sources/EmbedSQLTool", swiftSettings: strict),
-    .plugin(
-      name: "EmbedSQL", capability: .buildTool(), dependencies: ["embed-sql"],
-      path: "Sources/EmbedSQLPlugin"),
-    module("SQLFiles", plugins: ["EmbedSQL"]),
+    .executableTarget(name: "embed-sql", swiftSettings: strict),
+    .plugin(name: "EmbedSQL", capability: .buildTool(), dependencies: ["embed-sql"]),
 
     // Libraries, lowest first.
-    module("AnalysisCore"),
-    module("Formatting"),
-    module("EventLoop", ["Formatting", "Clinux"]),
-    module("Logging", ["Formatting"]),
-    module("Monitoring", ["Formatting"]),
-    module("HTTPServing", ["Formatting", "EventLoop", "Clinux", "Cmicrohttpd"]),
-    module("System", ["Formatting", "Clinux", "Ccrypto"]),
-    module("Journal", ["System", "Csystemd"]),
-    module("Markup", ["Formatting"]),
-    module("Statements", ["AnalysisCore", "Formatting", "Markup"]),
-    module("StatementPrinting", ["AnalysisCore", "Formatting", "Markup", "Statements", "Cpango"]),
-    module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
-    module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
-    module("NetworkAddresses", ["EventLoop"]),
-    module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cjpeg", "Cpng", "Cexif", "Clcms2", "Czlib"]),
-    module("ImageDecoding", ["AnalysisCore", "Images", "System", "EventLoop"]),
-    module("ImageEncryption", ["Formatting", "System", "Csodium", "Ccrypto"]),
+    module("Support", ["Clinux", "Ccrypto"]),
+    module("EventLoop", ["Support", "Clinux"]),
+    module("HTTPServing", ["Support", "EventLoop", "Clinux", "Cmicrohttpd"]),
+    module("PostgreSQL", ["Support", "EventLoop", "Clibpq", "Clinux"]),
+    module("HTTPTransfer", ["Support", "EventLoop", "Ccurl"]),
     module(
-      "RemoteImages",
+      "Images",
       [
-        "AnalysisCore", "Formatting", "System", "EventLoop", "NetworkAddresses", "HTTPTransfer",
-        "ImageEncryption",
+        "Support", "EventLoop", "Cturbojpeg", "Cjpeg", "Cpng", "Cexif", "Clcms2", "Czlib", "Csodium",
+        "Ccrypto",
       ]),
-    module("ModelClient", ["AnalysisCore", "Formatting", "System", "HTTPTransfer"]),
+    module("CommandLineTool", ["Support", "EventLoop", "PostgreSQL", "HTTPServing", "Images"]),
+    module("Endpoint", ["Support", "PostgreSQL", "HTTPTransfer", "HTTPServing", "CommandLineTool"]),
+    module("Queue", ["Support", "EventLoop", "PostgreSQL"], plugins: ["EmbedSQL"]),
     module(
-      "JobQueue", ["AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles"]),
-    module(
-      "Administration",
-      ["AnalysisCore", "Formatting", "System", "Journal", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue"]),
-    module(
-      "Reports",
-      [
-        "AnalysisCore", "Formatting", "Markup", "Statements", "System", "PostgreSQL", "SQLFiles",
-        "Cxlsxwriter", "Czlib",
-      ]),
-    module(
-      "Worker",
-      [
-        "AnalysisCore", "Formatting", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL",
-        "NetworkAddresses", "HTTPTransfer", "JobQueue",
-        "ModelClient", "Images", "ImageDecoding", "ImageEncryption",
-      ]),
-    module("CommandLineTool", ["Formatting"]),
-    module(
-      "Programs",
-      [
-        "System", "EventLoop", "PostgreSQL", "ImageEncryption", "Logging", "Monitoring", "HTTPServing",
-        "CommandLineTool",
-      ]),
+      "Worker", ["Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "Queue", "Endpoint", "Images"]),
     module(
       "Gateway",
-      [
-        "AnalysisCore", "Formatting", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL",
-        "SQLFiles",
-        "HTTPServing", "JobQueue", "Images", "ImageDecoding", "ImageEncryption", "Programs",
-        "CommandLineTool",
-      ]),
+      ["Support", "EventLoop", "PostgreSQL", "HTTPServing", "Queue", "Images", "CommandLineTool"]),
     module(
-      "WorkerSettings",
+      "Control",
       [
-        "AnalysisCore", "System", "PostgreSQL", "HTTPTransfer", "HTTPServing", "ModelClient",
-        "Programs", "CommandLineTool",
+        "Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "HTTPServing", "Queue", "Endpoint", "Images",
+        "CommandLineTool", "Csystemd", "Cxlsxwriter", "Czlib",
       ]),
-    module(
-      "Doctor",
-      [
-        "AnalysisCore", "Formatting", "System", "PostgreSQL", "SQLFiles", "JobQueue", "Administration",
-        "ImageEncryption", "HTTPTransfer", "ModelClient", "WorkerSettings", "CommandLineTool",
-      ]),
-    module(
-      "Dashboard",
-      [
-        "AnalysisCore", "Formatting", "HTTPServing", "Markup", "System", "PostgreSQL", "JobQueue",
-        "Administration", "Reports",
-      ]),
-    module(
-      "ControlCommands",
-      [
-        "AnalysisCore", "Dashboard", "Formatting", "Markup", "Logging", "Monitoring", "HTTPServing", "System",
-        "EventLoop",
-        "PostgreSQL", "JobQueue",
-        "Administration", "Images", "ImageDecoding", "ImageEncryption", "HTTPTransfer", "ModelClient",
-        "RemoteImages", "Reports", "Statements", "Doctor", "WorkerSettings", "Programs", "CommandLineTool",
-      ]),
-    module("DevelopmentEndpoint", ["Formatting", "Clinux", "HTTPServing", "Cpng", "Cturbojpeg", "Csodium"]),
+    module("StandIn", ["Support", "HTTPServing", "Clinux", "Cpng", "Cturbojpeg", "Csodium"]),
 
-    // Executables.
+    // Programs.
     tool(
       "analysis-worker",
       [
-        "AnalysisCore", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL", "HTTPTransfer",
-        "HTTPServing", "ImageEncryption", "ModelClient", "Worker", "WorkerSettings", "Programs",
+        "Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "HTTPServing", "Images", "Endpoint", "Worker",
         "CommandLineTool",
       ]),
     tool(
       "analysis-gateway",
-      [
-        "Gateway", "Formatting", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL", "HTTPServing",
-        "JobQueue", "Images", "ImageEncryption", "Programs", "CommandLineTool",
-      ]),
-    tool("analysisctl", ["CommandLineTool", "ControlCommands", "System"]),
-    tool("image-decoder", ["Images", "System"]),
-    tool("statement-printer", ["StatementPrinting", "Statements", "System"]),
-    tool("model-endpoint", ["AnalysisCore", "CommandLineTool", "DevelopmentEndpoint", "System"]),
+      ["Support", "EventLoop", "PostgreSQL", "HTTPServing", "Queue", "Images", "Gateway", "CommandLineTool"]),
+    tool("analysisctl", ["Support", "CommandLineTool", "Control"]),
+    tool("image-decoder", ["Support", "Images"]),
+    tool("statement-printer", ["Support", "Cpango"]),
+    tool("model-endpoint", ["Support", "CommandLineTool", "StandIn"]),
 
     // Tests.
     .target(
-      name: "TestSupport",
-      dependencies: ["EventLoop", "System", "PostgreSQL"],
+      name: "TestSupport", dependencies: ["Support", "EventLoop", "PostgreSQL"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "QueueTestSupport",
-      dependencies: [
-        "AnalysisCore", "System", "EventLoop", "PostgreSQL", "JobQueue", "Administration", "TestSupport",
-      ],
+      dependencies: ["Support", "EventLoop", "PostgreSQL", "Queue", "Control", "TestSupport"],
       path: "Tests/QueueTestSupport", swiftSettings: strict),
     // The thread that tests of a blocking client run on, and what a server under test is given.
     .target(
-      name: "HTTPTestSupport",
-      dependencies: ["HTTPServing", "TestSupport"],
+      name: "HTTPTestSupport", dependencies: ["HTTPServing", "TestSupport"],
       path: "Tests/HTTPTestSupport", swiftSettings: strict),
-    tests("AnalysisCoreTests", ["AnalysisCore", "System", "TestSupport"]),
-    tests("FormattingTests", ["Formatting", "TestSupport"]),
+    tests("SupportTests", ["Support", "EventLoop", "CommandLineTool", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
-    tests("MarkupTests", ["Markup"]),
-    tests("LoggingTests", ["Formatting", "Logging", "System", "TestSupport"]),
-    tests("MonitoringTests", ["Formatting", "Monitoring", "TestSupport"]),
-    tests("HTTPServingTests", ["Formatting", "HTTPServing", "HTTPTestSupport", "TestSupport"]),
-    tests("SystemTests", ["EventLoop", "Formatting", "Programs", "System", "TestSupport"]),
-    tests("PostgreSQLTests", ["PostgreSQL", "Formatting", "EventLoop", "TestSupport"]),
+    tests("HTTPServingTests", ["Support", "HTTPServing", "HTTPTestSupport", "TestSupport"]),
+    tests("PostgreSQLTests", ["Support", "EventLoop", "PostgreSQL", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
-    tests("ImagesTests", ["Images", "System", "Clcms2", "TestSupport"]),
     tests(
-      "ImageDecodingTests",
-      ["ImageDecoding", "AnalysisCore", "Images", "EventLoop", "TestSupport", "image-decoder"]),
-    tests("ImageEncryptionTests", ["ImageEncryption", "System", "Csodium", "TestSupport"]),
+      "ImagesTests", ["Support", "EventLoop", "Images", "Clcms2", "Csodium", "TestSupport", "image-decoder"]),
+    tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
+    tests("EndpointTests", ["Support", "EventLoop", "HTTPTransfer", "Endpoint", "StandIn", "TestSupport"]),
     tests(
-      "RemoteImagesTests",
-      [
-        "RemoteImages", "ImageEncryption", "System", "EventLoop", "NetworkAddresses", "HTTPTransfer",
-        "TestSupport",
-      ]),
-    tests("NetworkAddressesTests", ["NetworkAddresses", "EventLoop", "TestSupport"]),
-    tests(
-      "ModelClientTests",
-      [
-        "ModelClient", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "HTTPTransfer",
-        "DevelopmentEndpoint", "TestSupport",
-      ]),
-    tests(
-      "JobQueueTests",
-      [
-        "JobQueue", "Administration", "AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL",
-        "SQLFiles", "TestSupport", "QueueTestSupport",
-      ]),
-    tests(
-      "AdministrationTests",
-      [
-        "Administration", "JobQueue", "AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL",
-        "TestSupport", "QueueTestSupport",
-      ]),
-    tests(
-      "ReportsTests",
-      [
-        "Reports", "StatementPrinting", "Statements", "AnalysisCore", "Formatting", "JobQueue", "EventLoop",
-        "PostgreSQL", "System", "TestSupport", "QueueTestSupport", "statement-printer",
-      ]),
+      "QueueTests",
+      ["Support", "EventLoop", "PostgreSQL", "Queue", "Control", "TestSupport", "QueueTestSupport"]),
     tests(
       "WorkerTests",
       [
-        "Worker", "Administration", "AnalysisCore", "Formatting", "Logging", "Monitoring", "System",
-        "JobQueue", "ModelClient",
-        "HTTPTransfer", "NetworkAddresses", "EventLoop",
-        "PostgreSQL", "Images", "ImageDecoding", "ImageEncryption", "Cturbojpeg", "TestSupport",
-        "QueueTestSupport", "image-decoder",
-      ]),
-    tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
-    tests("DoctorTests", ["Doctor", "JobQueue", "Administration", "ModelClient"]),
-    tests(
-      "DashboardTests",
-      [
-        "Dashboard", "Administration", "AnalysisCore", "EventLoop", "Formatting", "HTTPServing",
-        "HTTPTestSupport", "JobQueue", "Markup", "PostgreSQL", "QueueTestSupport", "System", "TestSupport",
-      ]),
-    tests(
-      "ControlCommandsTests",
-      [
-        "ControlCommands", "Dashboard", "Gateway", "CommandLineTool", "AnalysisCore", "Formatting", "Markup",
-        "Logging", "System", "EventLoop",
-        "PostgreSQL", "JobQueue", "Administration", "Images", "ImageDecoding", "ImageEncryption",
-        "ModelClient", "NetworkAddresses", "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint",
-        "Monitoring", "Programs", "SQLFiles", "Worker",
-        "TestSupport", "QueueTestSupport",
-        "image-decoder", "statement-printer",
-      ]),
-    tests(
-      "DevelopmentEndpointTests",
-      [
-        "DevelopmentEndpoint", "Formatting", "Cturbojpeg", "model-endpoint", "HTTPTestSupport", "TestSupport",
-      ]),
-    tests(
-      "AttackTests",
-      [
-        "Administration", "AnalysisCore", "Dashboard", "DevelopmentEndpoint", "EventLoop", "Gateway",
-        "HTTPServing",
-        "HTTPTestSupport", "ImageEncryption", "JobQueue", "Logging", "Monitoring", "PostgreSQL", "Programs",
-        "QueueTestSupport", "System", "TestSupport", "analysis-worker", "analysisctl", "image-decoder",
+        "Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "Queue", "Endpoint", "Images", "Worker",
+        "Control",
+        "Cturbojpeg", "TestSupport", "QueueTestSupport", "image-decoder",
       ]),
     tests(
       "GatewayTests",
       [
-        "AnalysisCore", "EventLoop", "Gateway", "Formatting", "HTTPServing", "HTTPTestSupport",
-        "ImageEncryption",
-        "JobQueue", "Logging", "PostgreSQL", "TestSupport",
+        "Support", "EventLoop", "PostgreSQL", "HTTPServing", "Queue", "Images", "Gateway", "HTTPTestSupport",
+        "TestSupport",
+      ]),
+    tests(
+      "ControlTests",
+      [
+        "Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "HTTPServing", "Queue", "Endpoint", "Images",
+        "Worker", "Gateway", "Control", "StandIn", "CommandLineTool", "HTTPTestSupport", "TestSupport",
+        "QueueTestSupport", "image-decoder", "statement-printer",
+      ]),
+    tests(
+      "StandInTests",
+      ["Support", "StandIn", "Cturbojpeg", "HTTPTestSupport", "TestSupport", "model-endpoint"]),
+    tests(
+      "AttackTests",
+      [
+        "Support", "EventLoop", "PostgreSQL", "HTTPServing", "Queue", "Images", "Gateway", "Control",
+        "StandIn",
+        "CommandLineTool", "HTTPTestSupport", "TestSupport", "QueueTestSupport", "analysis-worker",
+        "analysisctl", "image-decoder",
       ]),
     tests(
       "IntegrationTests",
       [
-        "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "ImageEncryption",
-        "HTTPTransfer", "ModelClient", "System", "Worker", "HTTPTestSupport", "TestSupport",
-        "QueueTestSupport",
-        "analysis-gateway", "analysis-worker", "analysisctl", "image-decoder", "model-endpoint",
-        "statement-printer",
+        "Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "Queue", "Endpoint", "Images", "Worker",
+        "Control",
+        "HTTPTestSupport", "TestSupport", "QueueTestSupport", "analysis-gateway", "analysis-worker",
+        "analysisctl", "image-decoder", "model-endpoint", "statement-printer",
       ]),
 
     // Cleans one picture, for `scripts/measure-pictures`.
@@ -336,15 +214,14 @@ let package = Package(
     .target(
       name: "TortureKit",
       dependencies: [
-        "Administration", "AnalysisCore", "Clinux", "CommandLineTool", "DevelopmentEndpoint", "EventLoop",
-        "Images",
-        "JobQueue", "System", "PostgreSQL", "TestSupport", "Worker",
+        "Support", "EventLoop", "PostgreSQL", "Queue", "Images", "Worker", "Control", "StandIn",
+        "CommandLineTool", "Clinux", "TestSupport",
       ],
       path: "Tests/Torture/Kit", swiftSettings: strict),
     .executableTarget(
       name: "torture",
       dependencies: [
-        "AnalysisCore", "CommandLineTool", "TortureKit", "analysis-worker", "analysisctl", "image-decoder",
+        "Support", "CommandLineTool", "TortureKit", "analysis-worker", "analysisctl", "image-decoder",
         "model-endpoint",
       ],
       path: "Tests/Torture/Program", swiftSettings: strict),
@@ -352,38 +229,33 @@ let package = Package(
     .target(
       name: "BenchmarkKit",
       dependencies: [
-        "Administration", "Ccurl", "CommandLineTool", "EventLoop", "JobQueue", "PostgreSQL", "System",
-        "TestSupport",
+        "Support", "EventLoop", "PostgreSQL", "Queue", "Control", "CommandLineTool", "Ccurl", "TestSupport",
       ],
       path: "Benchmarks/Kit", swiftSettings: strict),
     .target(
-      name: "BenchmarkDay", dependencies: ["System"], path: "Benchmarks/Day", swiftSettings: strict),
+      name: "BenchmarkDay", dependencies: ["Support"], path: "Benchmarks/Day", swiftSettings: strict),
     .target(
       name: "BenchmarkRows",
       dependencies: [
-        "Administration", "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg",
-        "EventLoop",
-        "ImageDecoding", "ImageEncryption", "Images", "JobQueue", "ModelClient", "System", "PostgreSQL",
-        "SQLFiles",
-        "TestSupport",
+        "Support", "EventLoop", "PostgreSQL", "Queue", "Endpoint", "Images", "Control", "CommandLineTool",
+        "BenchmarkDay", "BenchmarkKit", "Cturbojpeg", "TestSupport",
       ],
       path: "Benchmarks/Rows", swiftSettings: strict),
     .executableTarget(
       name: "benchmarks",
       dependencies: [
-        "AnalysisCore", "BenchmarkRows", "CommandLineTool", "System", "analysis-gateway", "analysis-worker",
-        "analysisctl", "image-decoder", "model-endpoint", "statement-printer",
+        "Support", "BenchmarkRows", "CommandLineTool", "analysis-gateway", "analysis-worker", "analysisctl",
+        "image-decoder", "model-endpoint", "statement-printer",
       ],
       path: "Benchmarks/Program", swiftSettings: strict),
     tests(
       "BenchmarkTests",
       [
-        "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "BenchmarkRows", "CommandLineTool", "EventLoop",
-        "Images", "JobQueue", "ModelClient",
-        "PostgreSQL", "TestSupport", "analysis-worker", "image-decoder", "model-endpoint",
+        "Support", "EventLoop", "PostgreSQL", "Queue", "Endpoint", "Images", "BenchmarkDay", "BenchmarkKit",
+        "BenchmarkRows", "CommandLineTool", "TestSupport", "analysis-worker", "image-decoder",
+        "model-endpoint",
       ]),
-    tests(
-      "TortureTests", ["TortureKit", "AnalysisCore", "DevelopmentEndpoint", "TestSupport"]),
+    tests("TortureTests", ["TortureKit", "Support", "StandIn", "TestSupport"]),
   ] + (isFuzzing ? fuzzers : []),
   swiftLanguageModes: [.v6]
 )
@@ -392,8 +264,7 @@ let package = Package(
 // one than the system's.
 if Context.environment["ANALYSIS_LIBPQ"] != nil {
   let kept = [
-    "Clinux", "Clibpq", "Ccrypto", "Formatting", "EventLoop", "System", "PostgreSQL", "TestSupport",
-    "PostgreSQLTests",
+    "Clinux", "Clibpq", "Ccrypto", "Support", "EventLoop", "PostgreSQL", "TestSupport", "PostgreSQLTests",
   ]
   package.products = []
   package.targets.removeAll { !kept.contains($0.name) }

@@ -1,7 +1,6 @@
-import AnalysisCore
 import BenchmarkRows
 import CommandLineTool
-import System
+import Support
 
 /// The benchmarks; see `scripts/bench`.
 @main

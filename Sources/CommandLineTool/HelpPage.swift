@@ -1,4 +1,4 @@
-import Formatting
+import Support
 
 /// The help of one command: what it does, examples, usage, inputs, subcommands, exit codes.
 struct HelpPage {

@@ -1,6 +1,6 @@
-import Formatting
 import FoundationEssentials
 import Glibc
+import Support
 
 /// A command line program: its commands, its version, and how it is run.
 public struct Tool: Sendable {
@@ -25,13 +25,13 @@ public struct Tool: Sendable {
   public func parse(
     _ arguments: [String], environment: [String: String] = [:],
     configuration: ConfigurationValues = .none
-  ) throws(UsageError) -> Request {
+  ) throws(UsageError) -> ToolRequest {
     let matcher = try Matcher(root: root, tokens: Token.split(arguments))
     return try resolve(matcher, environment, configuration)
   }
 
   /// The text of a page, `width` columns wide.
-  public func text(of page: Page, width: Int = 80, paint: Paint = Paint(false)) -> String {
+  public func text(of page: ToolPage, width: Int = 80, paint: Paint = Paint(false)) -> String {
     switch page {
     case .help(let path): HelpPage(root: root, path: path, width: width, paint: paint).text
     case .version: "\(root.name) \(version)\n"
@@ -42,7 +42,7 @@ public struct Tool: Sendable {
 
   func resolve(
     _ matcher: Matcher, _ environment: [String: String], _ configuration: ConfigurationValues
-  ) throws(UsageError) -> Request {
+  ) throws(UsageError) -> ToolRequest {
     if let page = matcher.page { return .show(page) }
     guard matcher.scope.command.run != nil else {
       throw matcher.scope.error(.missingSubcommand(matcher.scope.command.visibleSubcommands.map(\.name)))
@@ -134,15 +134,15 @@ extension Tool {
 }
 
 /// What a command line asks for.
-public enum Request: Sendable {
+public enum ToolRequest: Sendable {
   /// Run the command that `values` belong to.
   case run(Values)
   /// Show a text.
-  case show(Page)
+  case show(ToolPage)
 }
 
 /// A text that a tool shows in place of running a command.
-public enum Page: Sendable, Equatable {
+public enum ToolPage: Sendable, Equatable {
   /// The help of the command with this path.
   case help([String])
   /// The tool's name and version.

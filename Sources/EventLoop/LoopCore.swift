@@ -1,6 +1,6 @@
 internal import Clinux
-import Formatting
 internal import Glibc
+import Support
 internal import Synchronization
 
 /// The loop's state and its run function, apart from the executor, so that the running thread keeps

@@ -1,7 +1,7 @@
 internal import EventLoop
-internal import JobQueue
-internal import Logging
 internal import PostgreSQL
+internal import Queue
+internal import Support
 internal import Synchronization
 
 /// Whether the database answers: while it does not, nobody waits for it.

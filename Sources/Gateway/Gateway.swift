@@ -1,10 +1,8 @@
 public import EventLoop
-internal import Formatting
 public import HTTPServing
-internal import JobQueue
-public import Logging
-public import Monitoring
 internal import PostgreSQL
+internal import Queue
+public import Support
 internal import Synchronization
 
 /// The way from an app into the queue: an HTTP server that speaks to apps as the analysis endpoint does, and to the queue

@@ -1,5 +1,4 @@
 public import HTTPServing
-public import ImageEncryption
 public import Images
 public import PostgreSQL
 

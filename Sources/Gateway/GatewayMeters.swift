@@ -1,5 +1,5 @@
-internal import JobQueue
-public import Monitoring
+internal import Queue
+public import Support
 
 /// What the gateway counts.
 final class GatewayMeters: Sendable {

@@ -1,7 +1,6 @@
-internal import AnalysisCore
 public import CommandLineTool
 public import HTTPServing
-internal import Programs
+internal import Support
 
 /// The options of `analysis-gateway`. Each may also stand in the configuration file under its own name.
 public enum GatewayOptions {

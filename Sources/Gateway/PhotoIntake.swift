@@ -1,14 +1,9 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import ImageDecoding
-internal import ImageEncryption
 internal import Images
-internal import JobQueue
-internal import Logging
 internal import PostgreSQL
-internal import SQLFiles
+internal import Queue
+internal import Support
 internal import Synchronization
-internal import System
 
 /// Takes photos into the queue: each is cleaned in `image-decoder`, encrypted where there are keys, and submitted.
 struct PhotoIntake: Sendable {

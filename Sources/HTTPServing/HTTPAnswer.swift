@@ -1,4 +1,4 @@
-public import Formatting
+public import Support
 
 /// What goes back to a client.
 public struct HTTPAnswer: Sendable {

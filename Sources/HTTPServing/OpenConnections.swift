@@ -1,5 +1,5 @@
-internal import Formatting
 internal import Glibc
+internal import Support
 internal import Synchronization
 
 /// The connections of a daemon, and how far each has come: so that a new one comes in or is refused in words, that a

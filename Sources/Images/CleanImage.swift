@@ -1,4 +1,4 @@
-internal import System
+internal import Support
 
 /// A picture that may be stored and sent on: an upright JPEG, or a PNG where that is kept, with nothing in it but the
 /// picture.

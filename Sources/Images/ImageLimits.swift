@@ -1,4 +1,4 @@
-public import AnalysisCore
+public import Support
 
 /// What a submitted picture may be, and what a cleaned one will be.
 public struct ImageLimits: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Formatting
+import Support
 
 /// Reads what libpq says of a failed connection attempt, which has no fields and no SQLSTATE of its own.
 ///

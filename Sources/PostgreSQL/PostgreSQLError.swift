@@ -1,5 +1,5 @@
 internal import Clibpq
-import Formatting
+import Support
 
 /// Why a call failed. No password, parameter or row value is in it.
 public struct PostgreSQLError: Error, Sendable {

@@ -1,10 +1,8 @@
-public import AnalysisCore
+public import Endpoint
 public import EventLoop
-internal import JobQueue
-public import Logging
-public import ModelClient
-public import Monitoring
 internal import PostgreSQL
+internal import Queue
+public import Support
 
 /// A worker process: claims jobs, calls the endpoint for each, stores what comes of it.
 ///
@@ -23,7 +21,7 @@ public struct AnalysisWorker: Sendable {
   let actor: AuditActor
   let failpoints: Failpoints
   /// The jobs that have ended, where somebody is to be notified.
-  let ended: EndedJobs?
+  let ended: UnsentEnds?
   /// Who is logged in at the database, once that is known.
   let login = LoginCell()
 
@@ -47,7 +45,7 @@ public struct AnalysisWorker: Sendable {
     meters = Meters(counters)
     monitor = WorkerMonitor(meters, version: version)
     self.failpoints = failpoints
-    ended = configuration.notifiesEnded ? EndedJobs(loop: loop) : nil
+    ended = configuration.notifiesEnded ? UnsentEnds(loop: loop) : nil
     var generator = SystemRandomNumberGenerator()
     identity = WorkerIdentity(host: host, pid: processID, version: version, using: &generator)
     actor = AuditActor(user: user, host: host)

@@ -1,8 +1,7 @@
-internal import AnalysisCore
 internal import EventLoop
-import Formatting
-internal import JobQueue
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// When a draining worker may end: nothing waits, nobody holds anything, and nothing is scheduled to run
 /// before the horizon.

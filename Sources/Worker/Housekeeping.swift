@@ -1,9 +1,7 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import JobQueue
-internal import Logging
-internal import Monitoring
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// What keeps a queue healthy and any worker may do: rescue of lost leases, promotion of due jobs,
 /// refunds, scan marks, partitions, gauges.

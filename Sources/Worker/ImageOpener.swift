@@ -1,11 +1,8 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import ImageDecoding
-public import ImageEncryption
-internal import Images
-internal import JobQueue
+public import Images
 internal import PostgreSQL
-internal import System
+internal import Queue
+internal import Support
 
 /// Makes the bytes that are sent of those that are stored: decrypted, if they are encrypted, and cleaned, if they are
 /// unsanitized. None is sent that is not the image whose hash the database has.

@@ -1,6 +1,6 @@
 internal import EventLoop
-internal import ImageEncryption
-internal import Logging
+internal import Images
+internal import Support
 
 /// Holds the keys for encrypted images, and reads them again when an image names one that is not among them: so a key
 /// that was added to the file is used without a restart.

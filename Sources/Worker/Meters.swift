@@ -1,5 +1,5 @@
-internal import Monitoring
 internal import PostgreSQL
+internal import Support
 
 /// What a worker counts, under the names that its log and its metrics use.
 struct Meters: Sendable {

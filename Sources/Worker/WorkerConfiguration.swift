@@ -1,7 +1,7 @@
-public import AnalysisCore
-public import ImageDecoding
-public import JobQueue
+public import Images
 public import PostgreSQL
+public import Queue
+public import Support
 
 /// What a worker process is told when it starts.
 public struct WorkerConfiguration: Sendable {

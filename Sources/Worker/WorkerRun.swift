@@ -1,8 +1,7 @@
 internal import EventLoop
-internal import JobQueue
-internal import Logging
-internal import Monitoring
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// The running worker: its tasks, and the order in which they end.
 struct WorkerRun {

@@ -1,12 +1,12 @@
+import CommandLineTool
 import Gateway
-import Programs
 
 /// `analysis-gateway`: takes photos from apps, queues them, answers.
 @main
 struct GatewayMain {
   static func main() async {
     await Service.main(
-      GatewayOptions.command { context in try await RunCommand(context: context).run() },
+      GatewayOptions.command { context in try await GatewayRun(context: context).run() },
       version: GatewayOptions.version)
   }
 }

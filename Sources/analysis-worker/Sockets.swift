@@ -1,9 +1,8 @@
 import CommandLineTool
+import Endpoint
 import HTTPServing
-import Logging
-import System
+import Support
 import Worker
-import WorkerSettings
 
 /// How many calls may be in flight and how many of their connections are kept, as asked for and as far as the
 /// system lets this process have sockets open.
@@ -28,7 +27,7 @@ struct Sockets {
       concurrency = min(wished, room)
       keptOpen = min(max(Self.usuallyKept, wished), room)
     } catch {
-      throw CommandFailure(RunCommand.exitCode(error.kind), error.description)
+      throw CommandFailure(WorkerCommand.exitCode(error.kind), error.description)
     }
     guard concurrency < wished else { return }
     log.warning(

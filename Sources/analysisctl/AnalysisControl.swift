@@ -1,8 +1,8 @@
 import CommandLineTool
-import ControlCommands
-import System
+import Control
+import Support
 
-/// `analysisctl`: everything it does is in `ControlCommands`.
+/// `analysisctl`: everything it does is in `Control`.
 @main
 struct AnalysisControl {
   static func main() async {

@@ -1,5 +1,5 @@
 import Glibc
-import System
+import Support
 
 /// What decoding may cost.
 struct Budget {

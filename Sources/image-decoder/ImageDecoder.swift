@@ -1,6 +1,6 @@
 import Glibc
 import Images
-import System
+import Support
 
 /// `image-decoder`: cleans one picture after the other for the program that started it, until its input ends.
 @main enum ImageDecoder {

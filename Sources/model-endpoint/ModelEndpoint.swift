@@ -1,7 +1,6 @@
-import AnalysisCore
 import CommandLineTool
-import DevelopmentEndpoint
-import System
+import StandIn
+import Support
 
 /// The stand-in endpoint: serves the API of an endpoint from memory until it gets SIGTERM or SIGINT.
 @main

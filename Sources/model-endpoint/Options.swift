@@ -1,6 +1,6 @@
 import CommandLineTool
-import DevelopmentEndpoint
-import System
+import StandIn
+import Support
 
 /// The options of `model-endpoint`, and the configuration they make.
 enum Options {

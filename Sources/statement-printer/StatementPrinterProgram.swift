@@ -1,7 +1,5 @@
 import Glibc
-import StatementPrinting
-import Statements
-import System
+import Support
 
 /// `statement-printer`: draws one statement as PDF for the program that started it.
 @main enum StatementPrinterProgram {

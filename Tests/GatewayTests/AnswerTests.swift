@@ -1,7 +1,6 @@
-import AnalysisCore
-import Formatting
 import HTTPServing
-import JobQueue
+import Queue
+import Support
 import Testing
 
 @testable import Gateway

@@ -1,9 +1,9 @@
 import EventLoop
 import HTTPServing
 import HTTPTestSupport
-import ImageEncryption
-import Logging
+import Images
 import PostgreSQL
+import Support
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import Dispatch
-import Formatting
 import Foundation
 import HTTPServing
 import HTTPTestSupport
+import Support
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
-package import Administration
-import JobQueue
+package import Control
 import PostgreSQL
+import Queue
 
 extension QueueFixture {
   /// Every entry of the audit, the oldest first.

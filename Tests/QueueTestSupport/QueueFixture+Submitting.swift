@@ -1,8 +1,7 @@
-import Administration
-package import AnalysisCore
-package import JobQueue
+import Control
 package import PostgreSQL
-import System
+package import Queue
+package import Support
 import Testing
 
 extension QueueFixture {

@@ -1,6 +1,6 @@
-package import AnalysisCore
-package import JobQueue
 package import PostgreSQL
+package import Queue
+package import Support
 import Testing
 
 extension QueueFixture {

@@ -1,8 +1,8 @@
-import Administration
+import Control
 package import EventLoop
-package import JobQueue
 package import PostgreSQL
-import System
+package import Queue
+import Support
 package import TestSupport
 package import Testing
 

@@ -1,6 +1,6 @@
 import EventLoop
-import JobQueue
 package import PostgreSQL
+import Queue
 package import TestSupport
 package import Testing
 

@@ -1,4 +1,4 @@
-import AnalysisCore
+import Support
 
 @testable import TortureKit
 

@@ -1,4 +1,4 @@
-import DevelopmentEndpoint
+import StandIn
 import Testing
 
 @testable import TortureKit

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import System
+internal import Support
 
 /// When the jobs of a day are submitted, minute by minute.
 ///

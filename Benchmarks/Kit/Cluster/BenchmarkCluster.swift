@@ -1,7 +1,7 @@
 public import EventLoop
 import Foundation
-import JobQueue
 public import PostgreSQL
+import Queue
 import Synchronization
 import TestSupport
 

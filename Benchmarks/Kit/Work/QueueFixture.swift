@@ -1,7 +1,7 @@
-import Administration
-import JobQueue
+import Control
 public import PostgreSQL
-import System
+import Queue
+import Support
 
 /// Users and stored images in a database with the queue's schema, and jobs on them.
 ///

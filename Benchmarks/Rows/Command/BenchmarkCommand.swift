@@ -2,7 +2,7 @@ import BenchmarkKit
 public import CommandLineTool
 import EventLoop
 import Foundation
-import System
+import Support
 
 /// The command line of the benchmarks.
 public enum BenchmarkCommand {

@@ -1,5 +1,5 @@
-import AnalysisCore
 import BenchmarkKit
+import Support
 
 /// The pages that are asked for. Each page and its path, which differs from call to call.
 struct DashboardPages: Sendable {

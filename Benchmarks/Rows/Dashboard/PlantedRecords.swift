@@ -1,6 +1,6 @@
-import AnalysisCore
 import BenchmarkKit
 import PostgreSQL
+import Support
 
 /// What there is beside the jobs of a queue that has been used for months, written set-based: clinics, plans, batches
 /// with references, reviews, entries of the audit, and the history of two days.

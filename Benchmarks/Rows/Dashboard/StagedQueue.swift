@@ -1,8 +1,8 @@
-import Administration
 import BenchmarkKit
+import Control
 import Foundation
-import JobQueue
 import PostgreSQL
+import Queue
 
 /// A database as it is while a dashboard is looked at: a worker lives, which keeps the counts and the workers' page true,
 /// and everything is paused, so that nothing but what is looked at changes.

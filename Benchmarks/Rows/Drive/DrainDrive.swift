@@ -1,8 +1,8 @@
-import AnalysisCore
 import BenchmarkKit
 import CommandLineTool
 import EventLoop
 import PostgreSQL
+import Support
 
 /// `benchmarks drive drain`: a worker without a model, which claims jobs and stores a result of each at once.
 enum DrainDrive {

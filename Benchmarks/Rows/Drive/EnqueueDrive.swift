@@ -1,12 +1,11 @@
-import AnalysisCore
 import BenchmarkKit
 import CommandLineTool
 import EventLoop
 import Foundation
-import ImageEncryption
-import JobQueue
+import Images
 import PostgreSQL
-import System
+import Queue
+import Support
 
 /// `benchmarks drive enqueue`: submits jobs with keys, as a back-end or `analysisctl` does.
 enum EnqueueDrive {

@@ -1,9 +1,9 @@
-import AnalysisCore
 import BenchmarkKit
 import EventLoop
 import Glibc
-import JobQueue
 import PostgreSQL
+import Queue
+import Support
 
 /// A worker's traffic with the queue without its calls, on the two connections that it has for it. While the results of
 /// one claim are stored on the first, the second makes the next claim, and sends heartbeat and scan marks once a second.

@@ -1,5 +1,5 @@
-import AnalysisCore
-import JobQueue
+import Queue
+import Support
 
 /// Results to be stored where no model is asked.
 struct SampleAnalyses: Sendable {

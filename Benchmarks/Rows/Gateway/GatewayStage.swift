@@ -1,9 +1,9 @@
-import Administration
 import BenchmarkKit
+import Control
 import Glibc
-import ImageEncryption
-import JobQueue
+import Images
 import PostgreSQL
+import Queue
 import TestSupport
 
 /// An `analysis-gateway` with a worker behind it, and the endpoint that both ways lead to.

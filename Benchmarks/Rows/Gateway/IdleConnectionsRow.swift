@@ -1,6 +1,6 @@
 import BenchmarkKit
 import Glibc
-import System
+import Support
 import TestSupport
 
 /// How many requests the gateway answers, alone and beside connections that ask for nothing.

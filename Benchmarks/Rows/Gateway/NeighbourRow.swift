@@ -1,5 +1,5 @@
-import Administration
 import BenchmarkKit
+import Control
 import Glibc
 import PostgreSQL
 

@@ -1,7 +1,7 @@
-import AnalysisCore
 import BenchmarkKit
+import Endpoint
 import Foundation
-import ModelClient
+import Support
 
 /// Reading an answer: our decoder, with all its checks, beside Foundation's.
 struct DecodeRow: BenchmarkRow {

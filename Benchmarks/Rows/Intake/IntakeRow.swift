@@ -1,6 +1,5 @@
 import BenchmarkKit
 import Foundation
-import ImageDecoding
 import Images
 import PostgreSQL
 import TestSupport

@@ -1,8 +1,8 @@
-import Administration
-import AnalysisCore
 import BenchmarkKit
-import JobQueue
+import Control
 import PostgreSQL
+import Queue
+import Support
 
 /// Pages of the list of jobs in a large month.
 struct JobListRow: BenchmarkRow {

@@ -1,5 +1,5 @@
 import BenchmarkKit
-import ImageEncryption
+import Images
 import TestSupport
 
 /// A key file of a row's own, and pictures under its key.

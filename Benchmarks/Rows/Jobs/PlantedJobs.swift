@@ -1,6 +1,6 @@
-import AnalysisCore
 import BenchmarkKit
 import PostgreSQL
+import Support
 
 /// Months full of jobs, written set-based as submits and workers would have left them: most are analysed, some are
 /// cancelled or dead with their attempts, and the latest wait, are scheduled or run. All are of the throat. One user has

@@ -1,6 +1,6 @@
 import BenchmarkKit
-import JobQueue
 import PostgreSQL
+import Queue
 
 /// What the rows that submit have in common.
 enum Enqueue {

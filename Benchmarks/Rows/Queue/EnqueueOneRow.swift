@@ -1,6 +1,6 @@
 import BenchmarkKit
-import JobQueue
 import PostgreSQL
+import Queue
 
 /// Jobs submitted one by one.
 struct EnqueueOneRow: BenchmarkRow {

@@ -1,9 +1,9 @@
-import AnalysisCore
 import BenchmarkKit
 import EventLoop
 import Foundation
-import JobQueue
 import PostgreSQL
+import Queue
+import Support
 
 /// One claim of 100 jobs and their completion, as the server accounts for them: pages touched and log written, which
 /// do not drift with the machine.

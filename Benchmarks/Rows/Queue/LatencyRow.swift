@@ -1,9 +1,9 @@
-import AnalysisCore
 import BenchmarkKit
 import EventLoop
 import Glibc
-import JobQueue
 import PostgreSQL
+import Queue
+import Support
 import TestSupport
 
 /// How soon a job that is submitted into an idle queue is with the model.

@@ -1,5 +1,5 @@
-import AnalysisCore
 import BenchmarkKit
+import Support
 
 /// The rows of the report as `psql` can copy them: in the same order, by a query of the tables on one line.
 enum AnalysesQuery {

@@ -1,6 +1,6 @@
-import AnalysisCore
 import BenchmarkKit
 import PostgreSQL
+import Support
 
 /// A month full of analyses, written set-based as submits and workers would have left it.
 struct PlantedMonth: Sendable {

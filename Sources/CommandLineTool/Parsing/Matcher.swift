@@ -1,4 +1,4 @@
-import Formatting
+import Support
 
 /// Gives each token to the definition it belongs to. Values are not looked at yet.
 struct Matcher {
@@ -7,7 +7,7 @@ struct Matcher {
   private(set) var given: [String: [String]] = [:]
   private(set) var positional: [String] = []
   /// Set where help, the version and the like were asked for.
-  private(set) var page: Page?
+  private(set) var page: ToolPage?
   private var tokens: ArraySlice<Token>
 
   init(root: Command, tokens: [Token]) throws(UsageError) {

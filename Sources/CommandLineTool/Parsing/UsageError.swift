@@ -1,4 +1,4 @@
-import Formatting
+import Support
 
 /// Why a command line was not understood. The message is `description`; the exit code is always 64.
 public struct UsageError: Error, Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Formatting
+import Support
 
 /// What a command was given, from whatever source, each value checked before the command ran.
 public struct Values: Sendable {

@@ -1,4 +1,4 @@
-import Formatting
+import Support
 
 /// Where results (standard output) and messages (standard error) go.
 public struct Console: Sendable {

@@ -1,4 +1,4 @@
-import Formatting
+import Support
 import Synchronization
 
 /// A line on standard error that shows how far a command has come; silent unless that is a terminal.

@@ -1,4 +1,4 @@
-import Formatting
+import Support
 
 /// A text on a terminal that is drawn anew in its place, on the terminal's other screen: what was there before comes
 /// back when it is closed.

@@ -1,4 +1,4 @@
-import Formatting
+import Support
 
 /// Rows in aligned columns. Every cell is made printable, so a name out of the database cannot move the cursor.
 public struct Table: Sendable {

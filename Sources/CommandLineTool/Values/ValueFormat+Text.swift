@@ -1,4 +1,4 @@
-import Formatting
+import Support
 
 extension ValueFormat where Value == String {
   /// Any text but an empty one.

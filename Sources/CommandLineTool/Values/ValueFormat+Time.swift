@@ -1,5 +1,5 @@
-import Formatting
 public import FoundationEssentials
+import Support
 
 extension ValueFormat where Value == Duration {
   /// A length of time with its unit: `250ms`, `30s`, `5m`, `2h`, `7d`; parts may be joined: `1h30m`.

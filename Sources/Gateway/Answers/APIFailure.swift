@@ -1,8 +1,8 @@
-internal import Formatting
 internal import HTTPServing
 internal import Images
-internal import JobQueue
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// Why an app does not get what it asks for, in the words and by the codes of the endpoint's API.
 struct APIFailure: Error, Sendable {

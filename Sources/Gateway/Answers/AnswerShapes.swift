@@ -1,6 +1,5 @@
-internal import AnalysisCore
-internal import Formatting
 internal import HTTPServing
+internal import Support
 
 /// What an app reads: the shapes of the endpoint's API, so that an app which speaks to an endpoint speaks to the queue.
 enum AnswerShapes {

@@ -1,8 +1,6 @@
-internal import AnalysisCore
-internal import Formatting
-internal import JobQueue
 internal import PostgreSQL
-internal import SQLFiles
+internal import Queue
+internal import Support
 
 /// An analysis as the queue has stored it.
 struct StoredAnalysis: Sendable, Equatable {

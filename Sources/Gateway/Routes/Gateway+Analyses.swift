@@ -1,9 +1,6 @@
-internal import AnalysisCore
-internal import Formatting
 public import HTTPServing
-internal import JobQueue
-internal import Monitoring
-internal import System
+internal import Queue
+internal import Support
 
 extension Gateway {
   /// All that apps may ask for.

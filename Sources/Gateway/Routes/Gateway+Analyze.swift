@@ -1,9 +1,7 @@
-internal import AnalysisCore
 internal import EventLoop
 internal import HTTPServing
 internal import Images
-internal import Monitoring
-internal import System
+internal import Support
 
 extension Gateway {
   /// `POST /api/analyze`.

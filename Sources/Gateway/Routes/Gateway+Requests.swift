@@ -1,9 +1,7 @@
-internal import AnalysisCore
 internal import EventLoop
 internal import HTTPServing
-internal import JobQueue
-internal import Logging
-internal import Monitoring
+internal import Queue
+internal import Support
 
 extension Gateway {
   /// What a request costs of what its user may ask for in a minute.

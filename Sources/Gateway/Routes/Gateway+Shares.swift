@@ -1,9 +1,7 @@
-internal import AnalysisCore
-internal import Formatting
 internal import HTTPServing
-internal import JobQueue
 internal import PostgreSQL
-internal import SQLFiles
+internal import Queue
+internal import Support
 
 extension Gateway {
   /// What a user shares with clinicians and carers, and what others share with them.

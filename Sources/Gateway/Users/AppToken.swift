@@ -1,4 +1,4 @@
-internal import ImageEncryption
+internal import Images
 
 /// A user's token, as an app shows it with each request. What is kept of it is its hash alone.
 struct AppToken: Hashable, Sendable {

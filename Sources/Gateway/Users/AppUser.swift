@@ -1,6 +1,5 @@
-internal import JobQueue
 internal import PostgreSQL
-internal import SQLFiles
+internal import Queue
 
 /// The user of a token, as the gateway sees them.
 struct AppUser: Sendable, Equatable {

@@ -1,6 +1,6 @@
 internal import EventLoop
-internal import JobQueue
 internal import PostgreSQL
+internal import Queue
 internal import Synchronization
 
 /// Whose tokens are, remembered for a few seconds: an app that asks again and again costs the database one question.

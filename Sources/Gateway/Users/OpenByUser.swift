@@ -1,4 +1,4 @@
-internal import AnalysisCore
+internal import Support
 internal import Synchronization
 
 /// How many of something each user has open at once.

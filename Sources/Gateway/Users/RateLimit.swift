@@ -1,4 +1,4 @@
-internal import AnalysisCore
+internal import Support
 internal import Synchronization
 
 /// How much each user may ask for: what was asked is paid back evenly over a minute. A minute's worth may come at once,

@@ -1,11 +1,7 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import JobQueue
-internal import Logging
-internal import Monitoring
 internal import PostgreSQL
-internal import SQLFiles
-internal import System
+internal import Queue
+internal import Support
 
 /// A job that somebody waits for, who has shown that it is theirs.
 struct WaitTicket: Sendable, Hashable {

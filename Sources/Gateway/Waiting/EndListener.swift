@@ -1,9 +1,7 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import JobQueue
-internal import Logging
 internal import PostgreSQL
-internal import System
+internal import Queue
+internal import Support
 
 /// Hears which jobs have ended, where workers say so (`--notify-ended`): a hint to look at once. Where nothing is heard,
 /// looking every few milliseconds finds every end.

@@ -1,6 +1,6 @@
 internal import EventLoop
-internal import JobQueue
 internal import PostgreSQL
+internal import Queue
 internal import Synchronization
 
 /// Wakes the workers of shards whose jobs were submitted too soon after others for their own transaction to do so: for all

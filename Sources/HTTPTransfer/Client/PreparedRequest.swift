@@ -1,5 +1,5 @@
 internal import Ccurl
-import Formatting
+import Support
 
 /// A request that was checked against the rules and the policy, ready to be set into a handle.
 struct PreparedRequest {

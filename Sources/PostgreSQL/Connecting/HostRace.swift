@@ -1,6 +1,6 @@
 internal import EventLoop
-import Formatting
 internal import Glibc
+import Support
 
 /// Connects to the first of a connection string's servers that takes us.
 ///

@@ -1,5 +1,5 @@
 internal import Clibpq
-import Formatting
+import Support
 
 /// Settings of a connection as libpq understood them, by their keywords; what is empty was not given.
 struct LibpqSettings {

@@ -1,6 +1,6 @@
 internal import Clibpq
 internal import EventLoop
-import Formatting
+import Support
 
 /// A libpq connection and its descriptor in the loop; used by one actor only, on the loop.
 final class Wire {

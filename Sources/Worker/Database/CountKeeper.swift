@@ -1,7 +1,7 @@
 internal import EventLoop
-internal import JobQueue
-internal import Logging
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// Keeps the counts of the queue that operators read: each worker asks for it every two seconds, and whoever comes
 /// first counts.

@@ -1,8 +1,7 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import JobQueue
-internal import Monitoring
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// The tasks that carry jobs between the database and the pipeline. Each lives through every outage: what
 /// it could not do it does again, and calls in flight go on meanwhile.

@@ -1,14 +1,13 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import JobQueue
-internal import Logging
 internal import PostgreSQL
+internal import Queue
+internal import Support
 internal import Synchronization
 
 /// The jobs that have ended since somebody was last told.
 ///
 /// What is told is a hint. So they are bounded: while nobody can be told, the oldest are forgotten.
-final class EndedJobs: Sendable {
+final class UnsentEnds: Sendable {
   /// As many as one statement tells of.
   static let most = 10_000
 
@@ -43,7 +42,7 @@ final class EndedJobs: Sendable {
 /// The connection is that of the heartbeats, which has nothing to do for seconds on end.
 struct EndedNotifier {
   let worker: AnalysisWorker
-  let ended: EndedJobs
+  let ended: UnsentEnds
   let databases: WorkerDatabases
 
   /// How often at most: notifications of all databases of a server are committed one after the other.

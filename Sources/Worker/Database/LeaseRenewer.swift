@@ -1,6 +1,6 @@
 internal import EventLoop
-internal import JobQueue
 internal import PostgreSQL
+internal import Queue
 
 /// Gives the sign of life for every lease that is held, in time before the lease runs out; it is also who finds
 /// out whether a database that was away is back.

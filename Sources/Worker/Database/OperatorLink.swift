@@ -1,7 +1,7 @@
 internal import EventLoop
-internal import JobQueue
-internal import Logging
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// What a worker and its operators tell each other through the database: the operators' pauses, the lanes' shares and
 /// the rules of images, which it obeys, and a report of itself.

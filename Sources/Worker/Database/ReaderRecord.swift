@@ -1,5 +1,5 @@
-internal import JobQueue
-internal import Logging
+internal import Queue
+internal import Support
 
 /// A worker's role lets it read images. That it does, under whose account and on which machine, is recorded where it
 /// begins and where it ends; each of its calls is known by the job's result or attempt.

@@ -1,8 +1,6 @@
 internal import EventLoop
-internal import JobQueue
-internal import Logging
-internal import Monitoring
-internal import System
+internal import Queue
+internal import Support
 
 /// The pauses between tries of what the database did not do: random, so that a server that comes back is not met
 /// by all workers at once, and at most two seconds, so that they are back soon after it.

@@ -1,7 +1,7 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import JobQueue
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// What must be true before the first claim: the database answers, and its schema fits this program.
 struct Startup {

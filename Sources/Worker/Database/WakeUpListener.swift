@@ -1,8 +1,7 @@
 internal import EventLoop
-internal import JobQueue
-internal import Logging
 internal import PostgreSQL
-internal import System
+internal import Queue
+internal import Support
 
 /// Hears when jobs were submitted, so that an idle worker begins at once instead of at its next poll.
 ///

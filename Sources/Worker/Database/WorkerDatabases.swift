@@ -1,6 +1,6 @@
 internal import EventLoop
-internal import JobQueue
 internal import PostgreSQL
+internal import Queue
 internal import Synchronization
 
 /// The connections of a worker: control (claims, housekeeping), leases, store, and two for images. What listens

@@ -1,6 +1,5 @@
-internal import AnalysisCore
-internal import ModelClient
-internal import Monitoring
+internal import Endpoint
+internal import Support
 
 /// One endpoint as this process sees it: its client, how many calls it may have in flight, and whether it
 /// is called at all.

@@ -1,5 +1,5 @@
 #if DEBUG
-  public import AnalysisCore
+  public import Support
 
   /// Which failpoints do what, and at which time that they are reached.
   ///

@@ -1,8 +1,7 @@
 #if DEBUG
-  internal import AnalysisCore
+  internal import Support
   internal import EventLoop
   internal import Glibc
-  internal import Logging
   internal import Synchronization
 
   /// What this process's failpoints have seen, and the means to carry them out.

@@ -1,7 +1,6 @@
-internal import AnalysisCore
 public import EventLoop
-internal import JobQueue
-public import Logging
+internal import Queue
+public import Support
 
 /// The failpoints of this process. In a release build there are none, and reaching one is nothing.
 public struct Failpoints: Sendable {

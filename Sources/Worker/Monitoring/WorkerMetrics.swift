@@ -1,5 +1,5 @@
-internal import JobQueue
-public import Monitoring
+internal import Queue
+public import Support
 
 /// The metrics of one worker process, each defined once: `/metrics` shows them, the documents name them.
 public enum WorkerMetrics {

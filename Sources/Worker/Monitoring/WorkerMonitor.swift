@@ -1,6 +1,5 @@
-internal import Formatting
-internal import JobQueue
-public import Monitoring
+internal import Queue
+public import Support
 internal import Synchronization
 
 /// What a worker tells a monitoring system: its metrics, and whether it can work.

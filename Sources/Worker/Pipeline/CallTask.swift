@@ -1,9 +1,9 @@
-internal import AnalysisCore
+internal import Endpoint
 internal import EventLoop
 internal import HTTPTransfer
 internal import Images
-internal import JobQueue
-internal import ModelClient
+internal import Queue
+internal import Support
 
 /// One of the tasks that call the endpoint: as many as calls may be in flight.
 struct CallTask {

@@ -1,12 +1,9 @@
-internal import AnalysisCore
+internal import Endpoint
 internal import EventLoop
-import Formatting
 internal import HTTPTransfer
-internal import ImageDecoding
-internal import JobQueue
-internal import Logging
-internal import ModelClient
-internal import Monitoring
+internal import Images
+internal import Queue
+internal import Support
 
 /// The calls: who begins one, and what its outcome means for the job and for the endpoint.
 extension Pipeline {

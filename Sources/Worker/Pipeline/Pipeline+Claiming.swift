@@ -1,9 +1,7 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import JobQueue
-internal import Logging
-internal import Monitoring
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// Which jobs are taken from the queue, and when.
 extension Pipeline {

@@ -1,6 +1,6 @@
-internal import AnalysisCore
-internal import ImageDecoding
-internal import JobQueue
+internal import Images
+internal import Queue
+internal import Support
 
 /// How many jobs whose images have to be cleaned here are held: those that wait for a decoder could run elsewhere.
 extension Pipeline {

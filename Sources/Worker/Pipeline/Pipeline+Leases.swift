@@ -1,9 +1,7 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import ImageDecoding
-internal import JobQueue
-internal import Logging
-internal import Monitoring
+internal import Images
+internal import Queue
+internal import Support
 
 /// The leases that this worker holds.
 extension Pipeline {

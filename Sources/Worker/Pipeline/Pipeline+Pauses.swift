@@ -1,9 +1,6 @@
-internal import AnalysisCore
 internal import EventLoop
-import Formatting
-internal import JobQueue
-internal import Logging
-internal import Monitoring
+internal import Queue
+internal import Support
 
 /// What is not called, whether by an operator's wish or because the endpoint does not answer, and what is told
 /// of it.

@@ -1,9 +1,6 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import JobQueue
-internal import Logging
-internal import Monitoring
-internal import System
+internal import Queue
+internal import Support
 
 /// Outcomes that cannot be stored yet, since somebody else's open transaction holds the job: a cancellation that a
 /// back-end has not committed, above all. The leases are kept meanwhile, and all other outcomes are stored.

@@ -1,8 +1,7 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import JobQueue
-internal import Monitoring
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// The way of the images from the database to the calls.
 extension Pipeline {

@@ -1,9 +1,6 @@
-internal import AnalysisCore
 internal import EventLoop
-internal import Formatting
-internal import JobQueue
-internal import Logging
-internal import Monitoring
+internal import Queue
+internal import Support
 
 /// The way of the outcomes to the database, many together.
 extension Pipeline {

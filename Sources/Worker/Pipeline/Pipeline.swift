@@ -1,11 +1,9 @@
-internal import AnalysisCore
+internal import Endpoint
 internal import EventLoop
-internal import ImageDecoding
-internal import JobQueue
-internal import Logging
-internal import ModelClient
-internal import Monitoring
+internal import Images
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// What one worker process holds: the jobs between their claim and their outcome.
 ///

@@ -1,8 +1,7 @@
-internal import AnalysisCore
 internal import HTTPTransfer
-internal import JobQueue
 internal import PostgreSQL
-internal import System
+internal import Queue
+internal import Support
 
 /// A claimed job with its image.
 struct ReadyJob: Sendable {

@@ -1,10 +1,8 @@
 internal import EventLoop
-internal import Formatting
-internal import ImageEncryption
-internal import JobQueue
-internal import Logging
-internal import Monitoring
+internal import Images
 internal import PostgreSQL
+internal import Queue
+internal import Support
 
 /// Tells webhooks which jobs have ended: takes what is due, sends it and stores what came of it.
 ///

@@ -1,7 +1,7 @@
-internal import Formatting
 internal import HTTPTransfer
-internal import ImageEncryption
-internal import JobQueue
+internal import Images
+internal import Queue
+internal import Support
 
 /// What is sent to a webhook for one event, as Standard Webhooks has it. Every attempt has the same number and body; the
 /// time and with it the signature are those of the attempt.

@@ -1,10 +1,9 @@
+internal import Endpoint
 internal import EventLoop
-internal import Formatting
 internal import HTTPTransfer
-internal import ImageEncryption
-internal import JobQueue
-internal import ModelClient
-internal import NetworkAddresses
+internal import Images
+internal import Queue
+internal import Support
 
 /// Sends messages to webhooks: to public addresses unless others are allowed, which are looked up and judged for each
 /// message and looked at once more when the connection stands. No redirect is followed; what is answered is read up to

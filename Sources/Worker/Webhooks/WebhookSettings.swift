@@ -1,4 +1,4 @@
-public import NetworkAddresses
+public import HTTPTransfer
 
 /// How a worker tells webhooks of ended jobs.
 public struct WebhookSettings: Sendable {

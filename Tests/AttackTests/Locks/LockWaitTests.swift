@@ -1,5 +1,5 @@
-import JobQueue
 import PostgreSQL
+import Queue
 import QueueTestSupport
 import TestSupport
 import Testing

@@ -1,10 +1,10 @@
-import Dashboard
+import Control
 import EventLoop
 import HTTPServing
 import HTTPTestSupport
 import PostgreSQL
 import QueueTestSupport
-import System
+import Support
 import TestSupport
 import Testing
 

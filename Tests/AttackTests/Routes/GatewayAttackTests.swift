@@ -1,12 +1,11 @@
-import AnalysisCore
 import EventLoop
 import Gateway
 import HTTPServing
 import HTTPTestSupport
-import ImageEncryption
-import Logging
+import Images
 import PostgreSQL
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 

@@ -1,9 +1,8 @@
+import CommandLineTool
 import EventLoop
-import Formatting
 import HTTPServing
 import HTTPTestSupport
-import Monitoring
-import Programs
+import Support
 import Synchronization
 import TestSupport
 import Testing

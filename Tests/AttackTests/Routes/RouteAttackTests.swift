@@ -3,7 +3,7 @@ import FoundationNetworking
 import TestSupport
 import Testing
 
-@testable import DevelopmentEndpoint
+@testable import StandIn
 
 /// One request that somebody without an account, or with another's, sends to `model-endpoint`.
 struct RouteAttack: Sendable {

@@ -2,7 +2,7 @@ import PostgreSQL
 import QueueTestSupport
 import Testing
 
-@testable import Administration
+@testable import Control
 
 @Suite("Whatever the owner does to the audit is found by the ends that were kept")
 struct KeptEndTamperingTests {

@@ -1,9 +1,9 @@
-import AnalysisCore
 import BenchmarkKit
 import EventLoop
 import Foundation
-import JobQueue
 import PostgreSQL
+import Queue
+import Support
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import AnalysisCore
+import Endpoint
 import Foundation
-import ModelClient
+import Support
 import Testing
 
 @testable import BenchmarkRows

@@ -1,8 +1,7 @@
 import FuzzSupport
 import HTTPTransfer
-import NetworkAddresses
 
-@testable import RemoteImages
+@testable import Control
 
 /// An image's address: read in one way or not at all, and allowed only for the host that is reached.
 @main enum FuzzAddress: FuzzTarget {

@@ -1,9 +1,9 @@
-import AnalysisCore
 import Foundation
 import FuzzSupport
 import HTTPTransfer
+import Support
 
-@testable import ModelClient
+@testable import Endpoint
 
 /// The endpoint's answer: the status and a header from the first two bytes, the body from the others.
 @main enum FuzzAnswer: FuzzTarget {

@@ -1,5 +1,5 @@
 import FuzzSupport
-import System
+import Support
 
 /// A configuration file: read whole, or refused with the line that is at fault.
 @main enum FuzzConfiguration: FuzzTarget {

@@ -1,7 +1,7 @@
 import CommandLineTool
 import FuzzSupport
 
-@testable import ControlCommands
+@testable import Control
 
 /// A manifest, as CSV or JSON Lines by its first byte; and any bytes as comma-separated values.
 @main enum FuzzManifest: FuzzTarget {

@@ -1,11 +1,10 @@
-import AnalysisCore
+import Endpoint
 import EventLoop
 import Foundation
 import HTTPTestSupport
 import HTTPTransfer
-import ModelClient
 import QueueTestSupport
-import System
+import Support
 import TestSupport
 import Testing
 

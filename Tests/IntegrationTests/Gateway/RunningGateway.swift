@@ -1,5 +1,5 @@
 import Foundation
-import ImageEncryption
+import Images
 import QueueTestSupport
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 import Foundation
-import ImageEncryption
+import Images
 import PostgreSQL
 import QueueTestSupport
-import System
+import Support
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
 import Images
-import JobQueue
+import Queue
 import TestSupport
 
 /// The sample pictures, six good ones and the bad ones.

@@ -1,8 +1,8 @@
-import AnalysisCore
 import Foundation
-import JobQueue
 import PostgreSQL
+import Queue
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 

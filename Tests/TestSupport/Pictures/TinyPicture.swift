@@ -1,4 +1,4 @@
-import System
+import Support
 
 /// Grey PNGs, made here so that no test needs a program to draw one. They have no chunk that they could do without.
 public enum TinyPicture {

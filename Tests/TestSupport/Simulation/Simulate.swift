@@ -1,4 +1,4 @@
-public import System
+public import Support
 
 /// Runs a history of a decision for each of many seeds, under a clock that the history itself moves.
 ///

@@ -1,5 +1,5 @@
-import AnalysisCore
 import CommandLineTool
+import Support
 import TortureKit
 
 /// The torture run; see `scripts/torture`.

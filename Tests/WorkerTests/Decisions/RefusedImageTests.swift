@@ -1,5 +1,5 @@
-import AnalysisCore
-import JobQueue
+import Queue
+import Support
 import Testing
 
 @testable import Images

@@ -1,8 +1,7 @@
 import EventLoop
-import JobQueue
-import Logging
-import Monitoring
 import PostgreSQL
+import Queue
+import Support
 import Synchronization
 import Testing
 

@@ -1,5 +1,5 @@
 #if DEBUG
-  import AnalysisCore
+  import Support
   import Testing
   import Worker
 

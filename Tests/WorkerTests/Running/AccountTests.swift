@@ -1,9 +1,7 @@
-import AnalysisCore
-import JobQueue
-import Logging
 import PostgreSQL
+import Queue
 import QueueTestSupport
-import System
+import Support
 import TestSupport
 import Testing
 import Worker

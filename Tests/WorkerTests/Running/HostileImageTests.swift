@@ -1,10 +1,9 @@
-import AnalysisCore
 import Cturbojpeg
-import ImageDecoding
-import JobQueue
-import Logging
+import Images
 import PostgreSQL
+import Queue
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 import Worker

@@ -1,10 +1,8 @@
-import AnalysisCore
-import ImageEncryption
-import JobQueue
-import Logging
+import Images
 import PostgreSQL
+import Queue
 import QueueTestSupport
-import System
+import Support
 import TestSupport
 import Testing
 import Worker

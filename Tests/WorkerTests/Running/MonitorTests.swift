@@ -1,8 +1,6 @@
-import AnalysisCore
-import Formatting
-import Monitoring
 import PostgreSQL
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 import Worker

@@ -1,11 +1,9 @@
-import AnalysisCore
 import EventLoop
 import Glibc
-import JobQueue
-import Logging
 import PostgreSQL
+import Queue
 import QueueTestSupport
-import System
+import Support
 import TestSupport
 import Testing
 import Worker

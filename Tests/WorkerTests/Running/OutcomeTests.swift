@@ -1,7 +1,7 @@
-import AnalysisCore
-import JobQueue
 import PostgreSQL
+import Queue
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 import Worker

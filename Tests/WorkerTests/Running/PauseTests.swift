@@ -1,11 +1,9 @@
-import Administration
-import AnalysisCore
+import Control
 import EventLoop
-import JobQueue
-import Logging
 import PostgreSQL
+import Queue
 import QueueTestSupport
-import System
+import Support
 import TestSupport
 import Testing
 import Worker

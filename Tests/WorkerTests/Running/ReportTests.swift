@@ -1,9 +1,9 @@
-import Administration
-import AnalysisCore
+import Control
 import EventLoop
-import JobQueue
 import PostgreSQL
+import Queue
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 import Worker

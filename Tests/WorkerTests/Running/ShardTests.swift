@@ -1,8 +1,8 @@
-import Administration
-import AnalysisCore
-import JobQueue
+import Control
 import PostgreSQL
+import Queue
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 import Worker

@@ -1,13 +1,11 @@
-import Administration
-import AnalysisCore
+import Control
 import EventLoop
-import ImageEncryption
-import JobQueue
-import Logging
+import Images
 import PostgreSQL
+import Queue
 import QueueTestSupport
+import Support
 import Synchronization
-import System
 import TestSupport
 import Testing
 import Worker

@@ -1,13 +1,12 @@
-import AnalysisCore
-import Images
-import JobQueue
 import PostgreSQL
+import Queue
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 import Worker
 
-@testable import ImageDecoding
+@testable import Images
 
 @Suite("Jobs whose images a worker has to clean")
 struct UnsanitizedJobsTests {

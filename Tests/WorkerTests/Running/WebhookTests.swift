@@ -1,13 +1,10 @@
-import Administration
-import AnalysisCore
+import Control
 import Foundation
-import ImageEncryption
-import Logging
-import Monitoring
-import NetworkAddresses
+import HTTPTransfer
+import Images
 import QueueTestSupport
+import Support
 import Synchronization
-import System
 import TestSupport
 import Testing
 import Worker

@@ -1,4 +1,4 @@
-import System
+import Support
 import TestSupport
 import Testing
 

@@ -1,11 +1,9 @@
-import AnalysisCore
+import Endpoint
 import EventLoop
 import HTTPTransfer
-import JobQueue
-import ModelClient
-import Monitoring
 import PostgreSQL
-import System
+import Queue
+import Support
 import TestSupport
 import Testing
 

@@ -1,13 +1,10 @@
-import AnalysisCore
+import Endpoint
 import EventLoop
 import HTTPTransfer
-import JobQueue
-import Logging
-import ModelClient
-import Monitoring
 import PostgreSQL
+import Queue
 import QueueTestSupport
-import System
+import Support
 import TestSupport
 import Worker
 

@@ -1,8 +1,8 @@
-import Administration
-import AnalysisCore
+import Control
 import Foundation
-import ImageEncryption
+import Images
 import QueueTestSupport
+import Support
 import Synchronization
 import TestSupport
 import Testing

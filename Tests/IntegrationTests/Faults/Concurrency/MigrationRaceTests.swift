@@ -1,9 +1,9 @@
-import AnalysisCore
 import EventLoop
 import Foundation
-import JobQueue
 import PostgreSQL
+import Queue
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 

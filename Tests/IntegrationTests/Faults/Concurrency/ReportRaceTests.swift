@@ -1,7 +1,7 @@
-import AnalysisCore
 import Foundation
 import PostgreSQL
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
 import QueueTestSupport
-import System
+import Support
 import TestSupport
 import Testing
 

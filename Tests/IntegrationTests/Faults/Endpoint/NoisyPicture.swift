@@ -1,5 +1,5 @@
 import Foundation
-import JobQueue
+import Queue
 import TestSupport
 
 /// A picture of noise, which no compression makes small, in a folder of its own as `large.jpg`.

@@ -1,6 +1,6 @@
-import AnalysisCore
-import JobQueue
 import PostgreSQL
+import Queue
+import Support
 import Synchronization
 
 /// Submits jobs one after the other from several tasks, each under a key of its own, and remembers which were

@@ -1,8 +1,8 @@
-import AnalysisCore
 import EventLoop
 import Foundation
 import PostgreSQL
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 

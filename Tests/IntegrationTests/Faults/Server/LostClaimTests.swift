@@ -1,6 +1,6 @@
-import AnalysisCore
 import PostgreSQL
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 

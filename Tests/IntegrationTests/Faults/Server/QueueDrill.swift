@@ -1,8 +1,8 @@
-import AnalysisCore
 import EventLoop
-import JobQueue
 import PostgreSQL
+import Queue
 import QueueTestSupport
+import Support
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import AnalysisCore
+import Support
 
 /// How often the server crashed, which may cost claims that it had not written.
 struct ServerCrashes: Sendable, Equatable {

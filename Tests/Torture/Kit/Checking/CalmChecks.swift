@@ -1,4 +1,4 @@
-import AnalysisCore
+import Support
 
 /// What is measured when the faults have ended and the queue is empty.
 struct CalmChecks {

@@ -1,4 +1,4 @@
-import AnalysisCore
+import Support
 
 /// What the database holds after the drain.
 struct DatabaseFacts: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import DevelopmentEndpoint
 import FoundationEssentials
+import StandIn
 
 /// A line of the endpoint's log: one upload that it answered.
 struct EndpointCall: Sendable, Equatable, Decodable {

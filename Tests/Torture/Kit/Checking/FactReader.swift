@@ -1,8 +1,7 @@
-import Administration
-import AnalysisCore
-import JobQueue
+import Control
 import PostgreSQL
-import System
+import Queue
+import Support
 
 /// Reads from the database what the checks compare.
 struct FactReader {

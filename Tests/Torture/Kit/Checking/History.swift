@@ -1,4 +1,4 @@
-import AnalysisCore
+import Support
 import Synchronization
 
 /// One submit of one job, as whoever submitted it saw it.

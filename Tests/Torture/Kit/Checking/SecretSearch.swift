@@ -1,6 +1,6 @@
 import Clinux
 import FoundationEssentials
-import System
+import Support
 
 /// What must never be in a log.
 struct SecretSearch: Sendable {

@@ -1,4 +1,4 @@
-import AnalysisCore
+import Support
 
 /// Compares what was submitted with what is there, and counts as Jepsen's checker of queues does.
 struct SubmitChecks {

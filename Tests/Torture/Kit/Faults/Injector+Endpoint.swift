@@ -1,5 +1,5 @@
-import DevelopmentEndpoint
 import Glibc
+import StandIn
 
 extension Injector {
   func cause(_ fault: EndpointFault, _ event: FaultEvent) async throws {

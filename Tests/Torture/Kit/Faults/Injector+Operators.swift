@@ -1,8 +1,8 @@
-import Administration
-import AnalysisCore
+import Control
 import Foundation
-import JobQueue
 import PostgreSQL
+import Queue
+import Support
 import TestSupport
 
 /// What operators do while all this goes on.

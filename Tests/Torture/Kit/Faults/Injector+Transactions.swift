@@ -1,5 +1,5 @@
-import AnalysisCore
 import PostgreSQL
+import Support
 import TestSupport
 
 /// Transactions that somebody leaves open for a while, each with the rights of a role and no more.

@@ -1,8 +1,7 @@
-import AnalysisCore
 import EventLoop
 import Foundation
 import PostgreSQL
-import System
+import Support
 import TestSupport
 
 /// Submits as a back-end does: `analysis.submit_image` in a transaction of its own, now and then rolled back,

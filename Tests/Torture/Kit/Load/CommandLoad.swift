@@ -1,6 +1,5 @@
-import AnalysisCore
 import Foundation
-import System
+import Support
 import TestSupport
 
 /// Submits by `analysisctl submit`, one picture at a time; some of these commands are killed, and later the same

@@ -1,7 +1,7 @@
-import Administration
-import AnalysisCore
-import JobQueue
+import Control
 import PostgreSQL
+import Queue
+import Support
 import Synchronization
 import TestSupport
 

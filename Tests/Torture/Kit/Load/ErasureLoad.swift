@@ -1,9 +1,8 @@
-import AnalysisCore
 import EventLoop
 import Foundation
-import JobQueue
 import PostgreSQL
-import System
+import Queue
+import Support
 import TestSupport
 
 /// Erases persons while bulk submits of them and of others are under way, some of which wait for a transaction that a

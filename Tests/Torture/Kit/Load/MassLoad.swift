@@ -1,9 +1,9 @@
-import AnalysisCore
 import EventLoop
 import Foundation
 import Images
-import JobQueue
 import PostgreSQL
+import Queue
+import Support
 import Synchronization
 import TestSupport
 

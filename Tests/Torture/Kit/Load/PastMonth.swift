@@ -1,7 +1,7 @@
-import AnalysisCore
 import Foundation
 import Images
 import PostgreSQL
+import Support
 import TestSupport
 
 /// A month that is over: some users had jobs in it, and it is closed before the faults begin. Its dead jobs are

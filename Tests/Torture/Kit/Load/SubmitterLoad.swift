@@ -1,11 +1,10 @@
-import AnalysisCore
 import EventLoop
 import Foundation
 import Images
-import JobQueue
 import PostgreSQL
+import Queue
+import Support
 import Synchronization
-import System
 import TestSupport
 
 /// Submits by `JobQueue`, many jobs in a call: new ones with and without keys, repeats of keys, jobs for later,

@@ -1,6 +1,6 @@
-import Administration
-import JobQueue
+import Control
 import PostgreSQL
+import Queue
 
 /// A user of the run, with a name and an address that must never be in a log.
 struct TestUser: Sendable, Equatable {

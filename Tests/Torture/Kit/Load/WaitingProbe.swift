@@ -1,10 +1,9 @@
-import Administration
-import AnalysisCore
+import Control
 import EventLoop
 import Foundation
-import JobQueue
 import PostgreSQL
-import System
+import Queue
+import Support
 import TestSupport
 
 /// A user who never has more than a part of the limit waiting: submits, cancels all of it, and submits again when

@@ -1,4 +1,4 @@
-import DevelopmentEndpoint
+import StandIn
 
 /// What the endpoint does wrong on its own account, drawn by it from its seed; counted from its log.
 enum AnswerFaults {

@@ -1,4 +1,4 @@
-import System
+import Support
 
 /// A fault at its time.
 struct FaultEvent: Sendable, Equatable {

@@ -1,7 +1,7 @@
-import AnalysisCore
 import Foundation
 import Images
 import PostgreSQL
+import Support
 import TestSupport
 
 /// Gathers what the run left and has it checked.

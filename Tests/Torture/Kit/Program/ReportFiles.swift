@@ -1,5 +1,5 @@
-import AnalysisCore
 import Foundation
+import Support
 import TestSupport
 
 /// Reports as `analysisctl` writes them into the run's folder.

@@ -1,6 +1,6 @@
 public import CommandLineTool
 import Foundation
-import System
+import Support
 
 /// The command line of the torture run.
 public enum TortureCommand {

@@ -1,8 +1,8 @@
-import Administration
-import AnalysisCore
+import Control
 import Foundation
-import JobQueue
 import PostgreSQL
+import Queue
+import Support
 import TestSupport
 
 /// Measures, when the faults have ended and the queue is empty, what would be lost in the noise before.

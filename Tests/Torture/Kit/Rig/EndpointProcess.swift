@@ -1,5 +1,5 @@
-import DevelopmentEndpoint
 import Foundation
+import StandIn
 import TestSupport
 
 /// The `model-endpoint` of a run, which is killed and started again on the same port and with the same log.

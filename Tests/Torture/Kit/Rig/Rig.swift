@@ -1,8 +1,8 @@
-import Administration
+import Control
 import EventLoop
 import Foundation
-import JobQueue
 import PostgreSQL
+import Queue
 import TestSupport
 
 /// Everything that a run tortures: a PostgreSQL cluster with the schema, an endpoint, workers; and the way to

@@ -1,0 +1,181 @@
+import PostgreSQL
+import Queue
+public import Support
+
+/// A batch and how far it is.
+public struct BatchStatus: Sendable, Equatable {
+  /// The batch.
+  public let id: BatchID
+  /// What the submitter called it; nil where it has no name, or has none any more.
+  public let name: String?
+  /// When it was made, in seconds since 1970.
+  public let createdAt: Double
+  /// The login that made it; nil where that is gone.
+  public let login: String?
+  /// What was refused and has no job; nil where the login sees a part of the batch only.
+  public let refused: Int?
+  /// Its jobs, in all shards.
+  public var counts: BatchCounts
+  /// Whether jobs are run; nil where that is not known.
+  public var queue: QueueState?
+
+  /// A batch with its parts.
+  public init(
+    id: BatchID, name: String?, createdAt: Double, login: String?, refused: Int?, counts: BatchCounts
+  ) {
+    self.id = id
+    self.name = name
+    self.createdAt = createdAt
+    self.login = login
+    self.refused = refused
+    self.counts = counts
+  }
+}
+
+extension BatchStatus {
+  /// Reads a row of `analysis.list_batches`.
+  init(_ row: Row) throws {
+    self.init(
+      id: BatchID(try row.int64("o_batch")), name: try row.stringIfPresent("o_name"),
+      createdAt: try row.seconds("o_created_at"), login: try row.stringIfPresent("o_login"),
+      refused: try row.int32IfPresent("o_refused").map(Int.init), counts: BatchCounts())
+  }
+}
+
+extension BatchStatus {
+  /// What the batch is called: its name, else the day on which it was made.
+  public var shownName: String { name ?? String(Moment.short(createdAt).prefix(10)) }
+
+  /// How many of its jobs end in a second: `2.5/s`.
+  public var shownRate: String? { counts.rate.map { "\(($0 * 10).rounded() / 10)/s" } }
+
+  /// How long the rest takes, in seconds; nil where nothing is left, no rate is known, or jobs are not run.
+  public var secondsLeft: Double? {
+    guard counts.open > 0, queue?.name == .working else { return nil }
+    return counts.rate.map { Double(counts.open) / $0 }
+  }
+
+  /// How long the rest takes; nil where nothing is left, a question mark where nothing ended lately, and why jobs are not
+  /// run.
+  public var shownTimeLeft: String? {
+    guard counts.open > 0 else { return nil }
+    if let queue, queue.name != .working { return queue.words }
+    return secondsLeft.map { Moment.age($0.rounded(.up)) } ?? "?"
+  }
+}
+
+/// Some batches, the newest first.
+public struct BatchList: Sendable, Equatable {
+  /// The batches.
+  public let batches: [BatchStatus]
+  /// Before which batch the list goes on; nil at its end.
+  public let next: BatchID?
+  /// Whether the search ended before there were as many as were asked for.
+  public let isCutShort: Bool
+
+  /// A list with its parts.
+  public init(batches: [BatchStatus], next: BatchID?, isCutShort: Bool) {
+    self.batches = batches
+    self.next = next
+    self.isCutShort = isCutShort
+  }
+}
+
+/// How many jobs a batch has, and how they ended.
+public struct BatchCounts: Sendable, Equatable {
+  /// All of them.
+  public var jobs = 0
+  /// Those with an analysis.
+  public var succeeded = 0
+  /// Those that are dead.
+  public var dead = 0
+  /// Those that were cancelled.
+  public var cancelled = 0
+  /// Those that ended in the last minute.
+  public var lately = 0
+  /// When the last one ended, in seconds since 1970; nil where none has.
+  public var lastAt: Double?
+
+  /// Counts with their parts.
+  public init(
+    jobs: Int = 0, succeeded: Int = 0, dead: Int = 0, cancelled: Int = 0, lately: Int = 0,
+    lastAt: Double? = nil
+  ) {
+    self.jobs = jobs
+    self.succeeded = succeeded
+    self.dead = dead
+    self.cancelled = cancelled
+    self.lately = lately
+    self.lastAt = lastAt
+  }
+
+  /// Those that have ended, however.
+  public var ended: Int { succeeded + dead + cancelled }
+  /// Those that have not.
+  public var open: Int { jobs - ended }
+  /// How many end in a second, by the last minute; nil where none did.
+  public var rate: Double? { lately > 0 ? Double(lately) / 60 : nil }
+
+  mutating func add(_ other: BatchCounts) {
+    jobs += other.jobs
+    succeeded += other.succeeded
+    dead += other.dead
+    cancelled += other.cancelled
+    lately += other.lately
+    lastAt = [lastAt, other.lastAt].compactMap { $0 }.max()
+  }
+
+  /// Asks one shard.
+  static func statement(of batches: [BatchID], shard: Int16) -> Statement<[(BatchID, BatchCounts)]> {
+    Statement(
+      SQLFunction(
+        "batch_counts", 2, "o_batch", "o_jobs", "o_succeeded", "o_dead", "o_cancelled", "o_lately",
+        "o_last_at"),
+      [.int16(shard), .array(batches.map(\.value))], while: "counting the jobs of batches"
+    ) { rows in
+      try rows.map { row in
+        (
+          BatchID(try row.int64("o_batch")),
+          BatchCounts(
+            jobs: try row.int("o_jobs"), succeeded: try row.int("o_succeeded"), dead: try row.int("o_dead"),
+            cancelled: try row.int("o_cancelled"), lately: try row.int("o_lately"),
+            lastAt: try row.secondsIfPresent("o_last_at"))
+        )
+      }
+    }
+  }
+}
+
+/// Why jobs of a batch are dead.
+public struct BatchCause: Sendable, Equatable {
+  /// The class of failure, as it is stored.
+  public let failureClass: String
+  /// The endpoint's code.
+  public let code: String?
+  /// How many died of it.
+  public var count: Int
+  /// The last of them.
+  public var lastJob: JobID
+
+  /// A cause with its parts.
+  public init(failureClass: String, code: String?, count: Int, lastJob: JobID) {
+    self.failureClass = failureClass
+    self.code = code
+    self.count = count
+    self.lastJob = lastJob
+  }
+
+  /// Asks one shard.
+  static func statement(of batch: BatchID, shard: Int16, limit: Int) -> Statement<[BatchCause]> {
+    Statement(
+      SQLFunction("batch_causes", 3, "o_class", "o_code", "o_count", "o_job"),
+      [.int16(shard), .int64(batch.value), .int32(Int32(clamping: limit))], while: "reading why jobs died"
+    ) { rows in
+      try rows.map {
+        BatchCause(
+          failureClass: try $0.string("o_class"), code: try $0.stringIfPresent("o_code"),
+          count: try $0.int("o_count"), lastJob: try $0.jobID("o_job"))
+      }
+    }
+  }
+}

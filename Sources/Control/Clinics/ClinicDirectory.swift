@@ -1,0 +1,282 @@
+public import PostgreSQL
+public import Queue
+public import Support
+
+/// A clinic, whose users the reports of a restricted database role are about.
+public struct Clinic: Sendable, Equatable {
+  /// Its number.
+  public let id: Int
+  /// Its name; unique.
+  public let name: String
+  /// How many users it has.
+  public let users: Int
+  /// What it is.
+  public var kind = ClinicKind.clinic
+  /// Where it is, a line each; empty where that is not known.
+  public var address: [String] = []
+  /// The product whose name and colours its documents have; nil for none.
+  public var product: String?
+  /// Its logo as a clinic.
+  public var logo: ClinicLogo?
+  /// Its logo as a pharmacy.
+  public var pharmacyLogo: ClinicLogo?
+}
+
+/// A logo that is kept, without its bytes.
+public struct ClinicLogo: Sendable, Equatable {
+  /// The SHA-256 of its bytes, in lower-case hexadecimal.
+  public let sha256: String
+  /// In pixels.
+  public let width, height: Int
+  /// The most bytes that one may have.
+  public static let mostBytes = 262_144
+}
+
+/// What is to be set of a clinic. Nil leaves a thing as it is; what is empty removes it.
+public struct ClinicChange: Sendable, Equatable {
+  /// What it is.
+  public var kind: ClinicKind?
+  /// Where it is, a line each: at most 10 of at most 100 characters.
+  public var address: [String]?
+  /// Its product's name: small letters, digits, `_` and `-`.
+  public var product: String?
+  /// Its logos as a clinic and as a pharmacy: cleaned JPEG pictures.
+  public var logo, pharmacyLogo: [UInt8]?
+
+  /// No change.
+  public init() {}
+
+  /// Whether nothing is to be set.
+  public var isEmpty: Bool { self == ClinicChange() }
+}
+
+/// What the users of a clinic have used of the running month.
+public struct ClinicUsage: Sendable, Equatable {
+  /// The clinic's name.
+  public let clinic: String
+  /// How many users it has.
+  public let users: Int
+  /// Units that they have taken.
+  public let used: Int64
+  /// Submits that their limits have refused.
+  public let refused: Int64
+  /// The SHA-256 of the logo that stands for the clinic; nil where there is none.
+  public var logo: String?
+}
+
+/// A database role that sees the users of some clinics only.
+public struct ClinicViewer: Sendable, Equatable {
+  /// The role's name.
+  public let role: String
+  /// The clinics that it sees, by name; none at all if it sees nobody.
+  public let clinics: [String]
+}
+
+/// The clinics, whose users are whose, and which database roles see which.
+public struct ClinicDirectory: Sendable {
+  private let database: ConnectionPool
+
+  /// The clinics of a database.
+  public init(_ database: ConnectionPool) {
+    self.database = database
+  }
+
+  /// Every clinic by name.
+  public func list() async throws(JobQueueError) -> [Clinic] { try await shown(nil) }
+
+  /// A clinic; nil where none has the name.
+  public func clinic(named name: String) async throws(JobQueueError) -> Clinic? {
+    try await shown(storable(name)).first
+  }
+
+  private func shown(_ name: String?) async throws(JobQueueError) -> [Clinic] {
+    try await Statement(
+      SQLFunction(
+        "clinics_shown", 1, "o_clinic", "o_name", "o_users", "o_kind", "o_address", "o_product", "o_logo",
+        "o_logo_width", "o_logo_height", "o_pharmacy_logo", "o_pharmacy_logo_width", "o_pharmacy_logo_height"),
+      [.text(name)], while: "reading the clinics"
+    ) { rows in try rows.map { try Clinic($0) } }.run(on: database)
+  }
+
+  /// Sets what is known of a clinic, all of it or nothing.
+  ///
+  /// - Throws: `notFound` for an unknown clinic, `badRow` for what cannot be.
+  public func set(
+    _ change: ClinicChange, of clinic: String, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
+    try await require([clinic])
+    try await Self.setting(change, of: clinic).run(on: database, as: actor)
+  }
+
+  private static func setting(_ change: ClinicChange, of clinic: String) -> Statement<Void> {
+    Statement(
+      SQLFunction("set_clinic", 6),
+      [
+        .text(clinic), .text(change.kind?.rawValue),
+        .text(change.address.map { storable($0.joined(separator: "\n")) }),
+        .text(change.product.map(storable)), .bytes(change.logo), .bytes(change.pharmacyLogo),
+      ], while: "setting what is known of clinic \(clinic)"
+    ) { _ in
+    }
+  }
+
+  /// What the clinics' users have used of the running month: the hundred that have used most.
+  public func usage() async throws(JobQueueError) -> [ClinicUsage] {
+    try await Statement(
+      SQLFunction(
+        "clinic_usage", 0, "o_clinic", "o_users", "o_used", "o_refused", "o_kind", "o_logo", "o_pharmacy_logo"
+      ), [],
+      while: "reading what the clinics have used"
+    ) { rows in
+      try rows.map {
+        ClinicUsage(
+          clinic: try $0.string("o_clinic"), users: try $0.int("o_users"), used: try $0.int64("o_used"),
+          refused: try $0.int64("o_refused"), logo: try $0.clinicLogo())
+      }
+    }.run(on: database)
+  }
+
+  /// The JPEG of a logo, by the SHA-256 of its bytes; nil where none is kept.
+  public func logo(_ sha256: String) async throws(JobQueueError) -> [UInt8]? {
+    let function = SQLFunction("logo_bytes", 1)
+    return try await Statement(function, [.text(storable(sha256))], while: "reading a logo") { rows in
+      try rows.single().bytesIfPresent(function.columns[0])
+    }.run(on: database)
+  }
+
+  /// The roles that are restricted, by name.
+  public func viewers() async throws(JobQueueError) -> [ClinicViewer] {
+    try await Statement(
+      SQLFunction("list_clinic_viewers", 0, "o_role", "o_clinics"), [],
+      while: "listing the roles that are restricted to clinics"
+    ) { rows in
+      try rows.map {
+        ClinicViewer(role: try $0.string("o_role"), clinics: try $0.array("o_clinics", of: String.self))
+      }
+    }.run(on: database)
+  }
+
+  /// Adds a clinic; false if it is there already, and is left as it is.
+  ///
+  /// - Parameter kind: what it is; nil for a clinic.
+  /// - Throws: `invalid` for a name that is empty, longer than 100 characters or has a character that cannot be seen.
+  public func add(
+    _ name: String, _ kind: ClinicKind? = nil, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> Bool {
+    guard (1...100).contains(name.unicodeScalars.count),
+      name.unicodeScalars.allSatisfy(\.isPrintable)
+    else {
+      throw JobQueueError(
+        .invalid, "A clinic's name must have from 1 to 100 characters, and none that cannot be seen.")
+    }
+    let adding = Self.change(SQLFunction("add_clinic", 1), [.text(name)], "adding clinic \(name)")
+    guard let kind else { return try await adding.run(on: database) }
+    var change = ClinicChange()
+    change.kind = kind
+    let setting = Self.setting(change, of: name)
+    do {
+      return try await database.transaction { transaction in
+        if let actor { _ = try await transaction.query(actor.statement) }
+        guard try await adding.run(on: transaction) else { return false }
+        try await setting.run(on: transaction)
+        return true
+      }
+    } catch {
+      throw JobQueueError(error, while: "adding clinic \(name)")
+    }
+  }
+
+  /// Gives a user to a clinic, or to none.
+  ///
+  /// - Throws: `notFound` for an unknown user or clinic.
+  public func assign(
+    _ user: String, to clinic: String?, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
+    if let clinic { try await require([clinic]) }
+    let shard = try await ShardDirectory(database).shard(of: user)
+    let isDone = try await Self.change(
+      SQLFunction("assign_clinic", 3), [.int16(shard), .text(user), .text(clinic)],
+      "giving user \(user) to a clinic"
+    ).run(on: database, as: actor)
+    guard isDone else { throw UserDirectory.unknown(user) }
+  }
+
+  /// Has a role see the users of clinics, beside those that it sees already; of others it sees none from then on.
+  ///
+  /// - Throws: `notFound` for an unknown clinic, `badRow` for an unknown role or one that nothing restricts.
+  public func grant(
+    _ clinics: [String], to role: String, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
+    try await require(clinics)
+    try await Statement(
+      SQLFunction("grant_clinics", 2), [.text(storable(role)), .array(clinics)],
+      while: "restricting role \(role)"
+    ) { _ in
+    }.run(on: database, as: actor)
+  }
+
+  /// Has a role see the users of clinics no more; false if it was not restricted to any.
+  public func revoke(
+    _ clinics: [String], from role: String, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> Bool {
+    try await require(clinics)
+    return try await Self.change(
+      SQLFunction("revoke_clinics", 2), [.text(storable(role)), .array(clinics)],
+      "restricting role \(role)"
+    ).run(on: database, as: actor)
+  }
+
+  /// Has a role see everybody again; false if it was not restricted.
+  public func lift(_ role: String, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
+    try await Self.change(
+      SQLFunction("lift_clinics", 1), [.text(storable(role))],
+      "lifting the restriction of role \(role)"
+    ).run(on: database, as: actor)
+  }
+
+  private func require(_ names: [String]) async throws(JobQueueError) {
+    let known = Set(try await list().map(\.name))
+    guard let unknown = names.first(where: { !known.contains($0) }) else { return }
+    throw JobQueueError(
+      .notFound, "There is no clinic \(unknown).", advice: "Add it with analysisctl clinics add.")
+  }
+
+  private static func change(
+    _ function: SQLFunction, _ parameters: [Parameter], _ doing: String
+  ) -> Statement<Bool> {
+    Statement(function, parameters, while: doing) { rows in try rows.single().bool(function.columns[0]) }
+  }
+}
+
+extension Row {
+  /// The kind of a clinic; nil in a row without one.
+  func clinicKind() throws -> ClinicKind? {
+    try stringIfPresent("o_kind").flatMap(ClinicKind.init(rawValue:))
+  }
+
+  /// The hash of the logo that stands for the clinic of a row.
+  fileprivate func clinicLogo() throws -> String? {
+    try clinicKind()?.logo(
+      clinic: stringIfPresent("o_logo"), pharmacy: stringIfPresent("o_pharmacy_logo"))
+  }
+}
+
+extension Clinic {
+  /// Reads a row of `analysis.clinics_shown`.
+  fileprivate init(_ row: Row) throws {
+    self.init(
+      id: try row.int("o_clinic"), name: try row.string("o_name"), users: try row.int("o_users"),
+      kind: try row.clinicKind() ?? .clinic,
+      address: try row.stringIfPresent("o_address")?.split(separator: "\n").map(String.init) ?? [],
+      product: try row.stringIfPresent("o_product"), logo: try ClinicLogo(row, "o_logo"),
+      pharmacyLogo: try ClinicLogo(row, "o_pharmacy_logo"))
+  }
+}
+
+extension ClinicLogo {
+  fileprivate init?(_ row: Row, _ column: String) throws {
+    guard let sha256 = try row.stringIfPresent(column) else { return nil }
+    self.init(
+      sha256: sha256, width: try row.int("\(column)_width"), height: try row.int("\(column)_height"))
+  }
+}

@@ -1,0 +1,64 @@
+import CommandLineTool
+import Support
+
+/// `analysisctl clinics grant`.
+enum ClinicsGrantCommand {
+  static let role = Argument("role", .string, help: "The database role.")
+  static let clinics = Argument(repeating: "clinic", .string, help: "The clinics' names.")
+  static let all = Flag("all", help: "Lift the restriction: the role sees everybody again.")
+
+  static let command = ControlCommand(
+    "grant", abstract: "Have a database role see the users of clinics, and no others.",
+    discussion: """
+      They are added to those that were granted before. The role is restricted from the first grant on, whatever \
+      else it may do, and so is every member of it. What it may do at all is another matter: \
+      GRANT analysis_clinician TO it, or analysis_reporter.
+      """,
+    examples: [
+      Example("analysisctl clinics grant north_office north", "The role sees the users of one clinic."),
+      Example("analysisctl clinics grant region north east", "Of two."),
+      Example("analysisctl clinics grant north_office --all", "The role sees everybody again."),
+    ],
+    inputs: [all, ReasonOption.reason, role, clinics],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
+  ) { context in
+    let (role, clinics) = (try context[role], try context[clinics])
+    let isLifted = try context[all]
+    guard clinics.isEmpty == isLifted else { throw CommandFailure.usage("give either clinics or --all") }
+    return try await context.withSession { session in
+      let directory = ClinicDirectory(session.database)
+      if isLifted {
+        _ = try await directory.lift(role, by: session.actor)
+      } else {
+        try await directory.grant(clinics, to: role, by: session.actor)
+      }
+      return try await show(role, session)
+    }
+  }
+
+  /// Shows what a role sees now.
+  static func show(_ role: String, _ session: ControlSession) async throws -> ExitCode {
+    let viewer = try await ClinicDirectory(session.database).viewers().first { $0.role == role }
+    try session.view.show(ClinicsGrantResponse(role: role, viewer: viewer))
+    return .done
+  }
+}
+
+/// What a role sees.
+struct ClinicsGrantResponse: Sendable, Equatable, Presentable {
+  let role: String
+  /// Nil when it is not restricted.
+  let viewer: ClinicViewer?
+
+  var json: JSONValue {
+    [
+      "role": .string(role), "restricted": .bool(viewer != nil),
+      "clinics": viewer.map { .array($0.clinics.map(JSONValue.string)) } ?? .null,
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    let seen = viewer.map { "sees only \(printable($0.seen))" } ?? "sees everybody"
+    return "role \(printable(role)) \(seen)\n"
+  }
+}

@@ -1,0 +1,141 @@
+import HTTPServing
+public import Support
+import Synchronization
+
+/// Who may read the pages and send their forms.
+///
+/// The dashboard has no accounts. On the loopback every user of the machine can read it; other machines need a token,
+/// which is exchanged once for a cookie. In both cases a form works only from the dashboard's own page in the browser
+/// that was given it.
+public struct Door: Sendable {
+  /// Who is let in.
+  public enum Rule: Sendable {
+    /// Whoever reaches the loopback.
+    case thisMachine
+    /// Whoever has the token; the connection to the browser is TLS, which another program ends.
+    case token(Secret)
+  }
+
+  let rule: Rule
+  private let sessions: Sessions
+  /// Made anew with each process: with it a form's token is made of the session's number.
+  private let key = Sessions.randomNumber()
+
+  init(_ rule: Rule, now: @escaping @Sendable () -> ContinuousClock.Instant) {
+    self.rule = rule
+    sessions = Sessions(now: now)
+  }
+
+  /// The cookie's name. The second can be set by TLS and for this host alone.
+  private var cookie: String { asksForToken ? "__Host-analysis_session" : "analysis_session" }
+  /// Whether a reader has to show the token, and is reached by TLS.
+  var asksForToken: Bool { if case .token = rule { true } else { false } }
+
+  // MARK: - Reading
+
+  /// A reader's session.
+  struct Session: Sendable {
+    let number: String
+    /// What a form of this reader carries.
+    let token: String
+    /// The header that gives the browser its number, where it has none yet.
+    var setCookie: (name: String, value: String)?
+  }
+
+  /// The session of a request that may read pages; nil for one that has to show the token first.
+  ///
+  /// - Throws: `PageFailure` for a request that another site's page makes in its own name.
+  func session(_ request: HTTPRequest) throws(PageFailure) -> Session? {
+    // Whole windows come from anywhere, as by a link; what loads in the background or in a frame comes from our own
+    // pages. Else any page of the web could have the audit record that this login reads pictures.
+    if let site = request.headers["sec-fetch-site"], site != "same-origin", site != "none" {
+      let isWindow = (request.headers["sec-fetch-dest"] ?? "document") == "document"
+      guard request.headers["sec-fetch-mode"] == "navigate", isWindow else { throw Self.foreign }
+    }
+    let number = request.cookies[cookie].flatMap { Sessions.isNumber($0) ? $0 : nil }
+    switch rule {
+    case .thisMachine: return number.map { session($0) } ?? newSession()
+    case .token: return number.flatMap { sessions.isKnown($0) ? session($0) : nil }
+    }
+  }
+
+  private func session(_ number: String) -> Session {
+    Session(number: number, token: SHA256.hexadecimal(of: key + number))
+  }
+
+  private func newSession() -> Session {
+    let number = Sessions.randomNumber()
+    var session = session(number)
+    session.setCookie = ("Set-Cookie", cookieText(number))
+    return session
+  }
+
+  private func cookieText(_ number: String, age: Int? = nil) -> String {
+    "\(cookie)=\(number); Path=/; HttpOnly; SameSite=Strict" + (asksForToken ? "; Secure" : "")
+      + (age.map { "; Max-Age=\($0)" } ?? "")
+  }
+
+  // MARK: - Forms
+
+  private static let foreign = PageFailure(
+    status: 403, title: "Refused",
+    message: "The request was made by a page of another site. Nothing was changed.",
+    advice: "Open the dashboard by itself, and do it there.")
+
+  /// Refuses a form that was not sent from a page of this dashboard.
+  func checkOrigin(_ request: HTTPRequest) throws(PageFailure) {
+    if let site = request.headers["sec-fetch-site"], site != "same-origin" { throw Self.foreign }
+    guard let origin = request.headers["origin"] else { return }
+    guard let host = request.headers["host"], origin == (asksForToken ? "https://" : "http://") + host else {
+      throw Self.foreign
+    }
+  }
+
+  /// Refuses a form that was not given to this very reader.
+  func checkForm(_ request: HTTPRequest, of session: Session) throws(PageFailure) {
+    try checkOrigin(request)
+    guard let token = request.form["token"], Self.isSame(token, session.token) else {
+      throw PageFailure(
+        status: 403, title: "Refused",
+        message: "The form is out of date, or is not of this dashboard. Nothing was changed.",
+        advice: "Go back, load the page anew, and send the form again.")
+    }
+  }
+
+  /// Compares what an attacker chooses with a secret. Of the hashes no attacker knows how they agree.
+  private static func isSame(_ given: String, _ secret: String) -> Bool {
+    SHA256.digest(of: Array(given.utf8)) == SHA256.digest(of: Array(secret.utf8))
+  }
+
+  // MARK: - Messages
+
+  /// Keeps what was done, for the next page that the reader loads.
+  func keep(_ message: Message, for session: Session) { sessions.keep(message, for: session.number) }
+
+  /// What was done; it is said once.
+  func takeMessage(of session: Session) -> Message? { sessions.takeMessage(of: session.number) }
+
+  // MARK: - Logging in
+
+  /// Exchanges the token for a session.
+  ///
+  /// - Returns: The header that gives the browser its number.
+  func logIn(_ request: HTTPRequest) throws(PageFailure) -> (name: String, value: String) {
+    try checkOrigin(request)
+    guard case .token(let secret) = rule else { throw .missing("Nobody logs in here.") }
+    // Whoever has it is let in however often others tried: nobody locks the readers out. It cannot be guessed.
+    guard let given = request.form["token"], Self.isSame(given, secret.reveal()) else {
+      throw PageFailure(
+        status: 403, title: "Wrong token", message: "That is not the token of this dashboard.",
+        advice: "It stands in the file that --token-file names on the machine that serves this page.")
+    }
+    // A number of its own: one that the browser had before is worth nothing.
+    return ("Set-Cookie", cookieText(sessions.begin(), age: Int(Sessions.lifetime.components.seconds)))
+  }
+
+  /// Ends a session.
+  func logOut(_ session: Session) -> (name: String, value: String) {
+    sessions.end(session.number)
+    return ("Set-Cookie", cookieText("", age: 0))
+  }
+}

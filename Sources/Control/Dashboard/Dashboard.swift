@@ -1,0 +1,234 @@
+public import HTTPServing
+import Queue
+import Support
+
+/// The pages of `analysisctl serve` for a person at a browser.
+public struct Dashboard: Sendable {
+  /// What a page may load and send: this program's own, and nothing that stands in the page itself.
+  static let policy =
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    + "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+  /// How many browsers receive changes at once; a further one asks by itself.
+  static let listeners = 32
+
+  private let context: DashboardContext
+  private let skin: Skin
+  private let door: Door
+  private let feed: LiveFeed
+  let pages: [DashboardPage]
+  let actions: [DashboardAction]
+
+  /// The dashboard of a queue, with the looks of a product.
+  public init(_ context: DashboardContext, _ rule: Door.Rule, skin: Skin = .usual) {
+    self.init(context, rule, skin: skin, pages: DashboardPage.all, actions: DashboardAction.all)
+  }
+
+  init(
+    _ context: DashboardContext, _ rule: Door.Rule, skin: Skin = .usual, pages: [DashboardPage],
+    actions: [DashboardAction],
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
+    self.context = context
+    self.skin = skin
+    self.pages = pages
+    self.actions = actions
+    door = Door(rule, now: now)
+    // A little later than what was read for the event before is old.
+    let pause = QueueMonitor.statusAge + .milliseconds(250)
+    feed = LiveFeed(atMost: Self.listeners) { try await Task.sleep(for: pause) }
+  }
+
+  /// The events of `routes`, for the server to end them when it stops.
+  public var events: HTTPEvents { feed.events }
+
+  /// How much its browsers may take: each holds a connection for events beside those by which it loads.
+  public static var bounds: HTTPServer.Bounds {
+    var bounds = HTTPServer.Bounds()
+    bounds.daemon.connections = listeners + 64
+    bounds.daemon.threads = HTTPDaemon.Bounds.processors
+    return bounds
+  }
+
+  /// What serves it.
+  public var routes: [HTTPRoute] {
+    let files = [
+      HTTPRoute("/style.css") { .file("text/css; charset=utf-8", Stylesheet.css + skin.css) },
+      HTTPRoute("/icon.svg") { .file("image/svg+xml", Stylesheet.icon) },
+      HTTPRoute("/live.js") { .file("text/javascript; charset=utf-8", LiveScript.javaScript) },
+      HTTPRoute(.get, JobPicture.path) { request in
+        await answer(request, .jobs, JobPicture.roles) { _ in try await JobPicture.answer(request, context) }
+      },
+      HTTPRoute(Skin.logoPath) { skin.logo.map { .picture($0) } ?? .text(404, "There is no logo.") },
+      HTTPRoute(.get, PictureFiles.user) { request in
+        await answer(request, .usage, PictureFiles.userRoles) { _ in
+          try await PictureFiles.answerUser(request, context)
+        }
+      },
+      HTTPRoute(.get, PictureFiles.logo) { request in
+        await answer(request, .usage, PictureFiles.logoRoles) { _ in
+          try await PictureFiles.answerLogo(request, context)
+        }
+      },
+      HTTPRoute(.get, "/events") { request in await answer(request, nil) { _ in feed.answer() } },
+    ]
+    let routes = files + doorRoutes + pages.map(route) + actions.flatMap(routes)
+    guard door.asksForToken else { return routes }
+    return routes.map { route in
+      var route = route
+      route.answersAnyName = true
+      return route
+    }
+  }
+
+  private func route(_ page: DashboardPage) -> HTTPRoute {
+    HTTPRoute(.get, page.path) { request in
+      await answer(request, page.section, page.roles) { session in
+        let context = context.visited(by: request)
+        let shown = try await page.render(request, context)
+        // What brings a page up to date takes no message away.
+        let message = context.visit.isLive ? nil : door.takeMessage(of: session)
+        return show(shown, page.section, message, context.visit, request.query)
+      }
+    }
+  }
+
+  private func routes(_ action: DashboardAction) -> [HTTPRoute] {
+    let form = HTTPRoute(.get, action.path) { request in
+      await answer(request, action.section, action.roles) { session in
+        try await context.require(action.roles)
+        let confirmation = try await action.confirm(request, context)
+        let address = HTML.address(request.path, request.query.pairs.map { ($0.name, $0.value) })
+        let html = confirmation.form(at: address, token: session.token)
+        return show(Page(title: confirmation.title, content: html), action.section)
+      }
+    }
+    let done = HTTPRoute(.post, action.path) { request in
+      await answer(request, action.section, action.roles) { session in
+        try door.checkForm(request, of: session)
+        let outcome: DashboardAction.Outcome
+        do {
+          outcome = try await action.perform(request, context)
+        } catch {
+          // A part of it may have been done.
+          await context.forget()
+          throw error
+        }
+        await context.forget()
+        door.keep(outcome.message, for: session)
+        return .redirect(to: outcome.path)
+      }
+    }
+    return [form, done]
+  }
+
+  // MARK: - Answers
+
+  /// Answers a request of somebody who may read; of anybody else it asks for the token.
+  private func answer(
+    _ request: HTTPRequest, _ section: Section?, _ roles: [DatabaseRole] = [],
+    _ make: (Door.Session) async throws -> HTTPAnswer
+  ) async -> HTTPAnswer {
+    do {
+      guard let session = try door.session(request) else { return .redirect(to: Self.logInPath) }
+      var answer: HTTPAnswer
+      do {
+        try Self.checkText(request)
+        answer = try await context.budget.counting { try await make(session) }
+      } catch {
+        answer = await show(failure: error, section, roles)
+      }
+      if let cookie = session.setCookie { answer.headers.append(cookie) }
+      return answer
+    } catch {
+      return show(error.page, nil)
+    }
+  }
+
+  /// Refuses a zero byte, which no text in the database has.
+  private static func checkText(_ request: HTTPRequest) throws(PageFailure) {
+    let texts = (request.query.pairs + request.form.pairs).flatMap { [$0.name, $0.value] }
+    guard texts.allSatisfy({ !$0.unicodeScalars.contains("\0") }) else {
+      throw .invalid("A zero byte is in what was sent, and is no part of any name.")
+    }
+  }
+
+  private func show(
+    _ page: Page, _ section: Section?, _ message: Message? = nil, _ visit: Visit = .person,
+    _ query: FormValues = FormValues()
+  ) -> HTTPAnswer {
+    let sections = Section.allCases.filter { entry in
+      pages.contains { $0.section == entry } && (entry != .reviews || context.reviewsRefusal == nil)
+    }
+    let frame = Frame(
+      skin: skin, section: section, sections: sections, foot: foot, message: message, age: visit.age,
+      query: query)
+    return .page(frame.html(page), page.status)
+  }
+
+  private func show(failure: any Error, _ section: Section?, _ roles: [DatabaseRole]) async -> HTTPAnswer {
+    show(await PageFailure(failure, needing: roles, context).page, section)
+  }
+
+  private var foot: HTML {
+    var foot: HTML = "<p>Shown as login \(context.login) in database \(context.databaseName).</p>"
+    if door.asksForToken { foot += "<p><a href=\"\(Self.logOutPath)\">Log out</a></p>" }
+    return foot
+  }
+
+  // MARK: - Logging in
+
+  private static let logInPath = "/log-in"
+  private static let logOutPath = "/log-out"
+
+  private var doorRoutes: [HTTPRoute] {
+    guard door.asksForToken else { return [] }
+    return [
+      HTTPRoute(.get, Self.logInPath) { _ in outside(LogInPage.page()) },
+      HTTPRoute(.post, Self.logInPath) { request in
+        do throws(PageFailure) {
+          var answer = HTTPAnswer.redirect(to: Section.overview.path)
+          answer.headers.append(try door.logIn(request))
+          return answer
+        } catch {
+          return outside(LogInPage.page(after: error))
+        }
+      },
+      HTTPRoute(.get, Self.logOutPath) { request in
+        await answer(request, nil) { session in show(LogInPage.logOut(session.token), nil) }
+      },
+      HTTPRoute(.post, Self.logOutPath) { request in
+        await answer(request, nil) { session in
+          try door.checkForm(request, of: session)
+          var answer = HTTPAnswer.redirect(to: Self.logInPath)
+          answer.headers.append(door.logOut(session))
+          return answer
+        }
+      },
+    ]
+  }
+
+  /// A page for somebody who has not shown the token: it says nothing of the database.
+  private func outside(_ page: Page) -> HTTPAnswer {
+    .page(Frame(skin: skin, foot: "").html(page), page.status)
+  }
+}
+
+extension HTTPAnswer {
+  /// A page. Its browser tells its address to no other site.
+  static func page(_ html: HTML, _ status: Int) -> HTTPAnswer {
+    var answer = HTTPAnswer(status, contentType: "text/html; charset=utf-8", body: Array(html.markup.utf8))
+    answer.policy = Dashboard.policy
+    answer.headers = [
+      // Without it a browser would send no origin with a form, by which its site is known.
+      ("Referrer-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
+      ("Cross-Origin-Resource-Policy", "same-origin"),
+    ]
+    return answer
+  }
+
+  fileprivate static func file(_ type: String, _ text: String) -> HTTPAnswer {
+    var answer = HTTPAnswer(contentType: type, body: Array(text.utf8))
+    answer.headers = [("Cross-Origin-Resource-Policy", "same-origin")]
+    return answer
+  }
+}

@@ -1,0 +1,179 @@
+import Endpoint
+import HTTPTransfer
+public import PostgreSQL
+import Queue
+
+/// Makes every check, and goes on when one cannot be made.
+public struct Checkup: Sendable {
+  private let request: DoctorRequest
+  private let database: ConnectionPool
+  private let environment: [String: String]
+
+  /// Checks of a request.
+  public init(_ request: DoctorRequest, database: ConnectionPool, environment: [String: String]) {
+    self.request = request
+    self.database = database
+    self.environment = environment
+  }
+
+  /// Makes them. Nothing is changed; at an endpoint one health call and one log-in are made.
+  ///
+  /// - Throws: `CancellationError` alone.
+  public func run() async throws -> DoctorReport {
+    var findings: [Finding] = []
+    let isReached = try await look(&findings)
+    findings += try await endpointFindings()
+    return DoctorReport(findings: findings, isDatabaseReached: isReached)
+  }
+
+  private func endpointFindings() async throws -> [Finding] {
+    let settings = request.endpoint
+    guard !settings.endpoints.isEmpty else {
+      return [
+        .skipped(
+          "endpoint", "no endpoint was named", "Name one with --endpoint, or a worker's --worker-config.")
+      ]
+    }
+    let certificate = ClientCertificateCheck(use: settings.certificate, environment: environment)
+    var (findings, transfer) = ([Finding](), settings.transfer)
+    transfer.readsCertificates = true
+    certificate.look(&findings, &transfer)
+    let http = HTTPClient(loop: database.loop, configuration: transfer)
+    for endpoint in settings.endpoints where !Task.isCancelled {
+      findings += await EndpointChecks(
+        endpoint: endpoint, credentials: settings.credentials, http: http, environment: environment
+      ).findings()
+    }
+    await http.close()
+    try Task.checkCancellation()
+    return findings
+  }
+
+  /// Looks at the database; false when it cannot be reached, or went away meanwhile.
+  private func look(_ findings: inout [Finding]) async throws -> Bool {
+    let asked = AskedDatabase(
+      pool: database, longTransaction: request.longTransaction, maxWait: request.maxWait,
+      worker: request.worker)
+    var hasSchema = true
+    for check in checks where hasSchema || !check.needsSchema {
+      try Task.checkCancellation()
+      do {
+        let found = try await check.findings(asked)
+        findings += found
+        if check is SchemaChecks,
+          found.contains(where: { $0.check == "schema.version" && $0.state == .wrong })
+        {
+          hasSchema = false
+          findings.append(.skipped("queue", "nothing can be said of the queue without a schema that fits"))
+        }
+      } catch {
+        if Self.isCancelled(error) { throw CancellationError() }
+        if let loss = Self.server(error), loss.code == .connectionFailed || loss.isConnectionLoss {
+          findings.append(Self.unreachable(loss))
+          return false
+        }
+        findings.append(Self.failed(check.group, error))
+      }
+    }
+    return true
+  }
+
+  private static func isCancelled(_ error: any Error) -> Bool {
+    error is CancellationError || server(error)?.code == .cancelled
+  }
+
+  private static func server(_ error: any Error) -> PostgreSQLError? {
+    error as? PostgreSQLError ?? (error as? JobQueueError)?.underlying as? PostgreSQLError
+  }
+
+  private var checks: [any DatabaseCheck] {
+    let checks: [any DatabaseCheck] = [
+      ServerChecks(), SchemaChecks(), ClockCheck(), PoolerCheck(), TimeoutChecks(), SettingChecks(),
+      ConnectionChecks(),
+      SessionChecks(), HorizonChecks(),
+      VacuumChecks(), VolumeChecks(), LogChecks(), PartitionCheck(), ZoneChecks(),
+      RightsChecks(), OwnershipCheck(), ViewerCheck(), LoginLimitCheck(), PublicCheck(), AuditCheck(),
+      WorkerChecks(), QueueChecks(), MonthCheck(), WebhookChecks(),
+      ImageChecks(keys: request.keys, environment: environment),
+    ]
+    return request.isDeep ? checks + [ReconcileCheck()] : checks
+  }
+
+  /// A check that could not be made says so and stops no other.
+  private static func failed(_ group: String, _ error: any Error) -> Finding {
+    let (queue, server) = (error as? JobQueueError, server(error))
+    switch server {
+    case let error? where error.isPermissionDenied:
+      return .skipped(
+        group, "this login may not look",
+        "Run doctor as the schema's owner, or as a login with the auditor's role.")
+    case let error? where error.isSchemaLacking:
+      return .skipped(group, "the schema lacks what is looked at", "Run analysisctl migrate.")
+    default:
+      return .wrong(
+        group, "it could not be checked: \(queue?.message ?? server?.message ?? "\(error)")",
+        queue?.advice ?? "Look at the database's log.")
+    }
+  }
+
+  private static func unreachable(_ error: PostgreSQLError) -> Finding {
+    let advice =
+      switch error.phase {
+      case .some(.configuration):
+        "Mend the connection settings: --database, or PG* variables and their files."
+      case .some(.passwordFile): "Only its owner may be able to read a password file: mode 0600."
+      case .some(.authentication): "Check the role, its password file and the server's pg_hba.conf."
+      case .some(.databaseMissing): "Check the database's name, or make it with createdb."
+      case .some(.tls): "Check the certificates and PGSSLMODE."
+      case .some(.proof): LocalProof.advice
+      case .some(.session): error.hint ?? "Take the setting back."
+      case .some(.tooManyClients): "Raise max_connections, or end sessions that nobody needs."
+      default: "Check that it runs and how to reach it: PGHOST, PGPORT, firewall, pg_hba.conf."
+      }
+    return .wrong("server.reachable", "the database cannot be reached: \(error.message)", advice)
+  }
+}
+
+/// A group of checks that ask the database.
+protocol DatabaseCheck: Sendable {
+  /// What its findings' names begin with.
+  var group: String { get }
+  /// Whether it looks at the tables of the queue.
+  var needsSchema: Bool { get }
+  /// Makes the checks. What it throws becomes a finding of the group; the other groups are checked all the same.
+  func findings(_ database: AskedDatabase) async throws -> [Finding]
+}
+
+extension DatabaseCheck {
+  var needsSchema: Bool { false }
+}
+
+/// The database that is looked at, and what the checks need to know of the request.
+struct AskedDatabase: Sendable {
+  let pool: ConnectionPool
+  let longTransaction: Duration
+  let maxWait: Duration?
+  let worker: WorkerUse?
+
+  /// How long a question may take: a server in trouble must not hold up the answers to the others.
+  static let deadline: Duration = .seconds(20)
+
+  /// The rows of a statement of `sql/doctor`.
+  func rows(_ name: String, _ parameters: [Parameter] = []) async throws(PostgreSQLError) -> Rows {
+    try await pool.query(Self.text(name), parameters, deadline: Self.deadline)
+  }
+
+  /// A statement's text; one that is missing from the build is refused by the server by name.
+  static func text(_ name: String) -> String {
+    SQLFiles.text("doctor/\(name).sql") ?? "missing from this program: doctor/\(name).sql"
+  }
+
+  /// Whether this role sees what other roles' sessions do.
+  func seesOthers() async throws -> Bool {
+    try await rows("visibility").single().bool(0)
+  }
+
+  /// The advice where it does not.
+  static let blind =
+    "Grant the role pg_monitor to have the sessions of other roles looked at: GRANT pg_monitor TO …"
+}

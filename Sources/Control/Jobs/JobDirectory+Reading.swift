@@ -1,0 +1,231 @@
+import PostgreSQL
+public import Queue
+public import Support
+
+extension JobDirectory {
+  /// How many jobs a page looks at in all shards that the filter does not mean. For each of them the database reads four
+  /// rows at most: 10,000 in all.
+  public static let looks = 2500
+
+  /// A page of jobs, the latest month and the latest job first.
+  ///
+  /// A page may be shorter than `limit`, or empty, and still have a next one: when what the filter means is rare among
+  /// many jobs.
+  ///
+  /// - Parameters:
+  ///   - after: where the page before ended; nil for the first page.
+  ///   - limit: how many jobs at most; 10,000 if it is more.
+  ///   - searches: how many times it looks at so many jobs, one after the other, before the page is cut short.
+  public func list(
+    _ filter: JobFilter = .init(), after: JobCursor? = nil, limit: Int = 100, searches: Int = 1
+  ) async throws(JobQueueError) -> JobListPage {
+    var page = try await page(filter, after: after, limit: limit)
+    for _ in 1..<max(1, searches) where page.isCutShort {
+      let rest = try await self.page(filter, after: page.next, limit: limit - page.jobs.count)
+      page = JobListPage(jobs: page.jobs + rest.jobs, next: rest.next, isCutShort: rest.isCutShort)
+    }
+    return page
+  }
+
+  /// What one search finds.
+  private func page(
+    _ filter: JobFilter, after: JobCursor?, limit: Int
+  ) async throws(JobQueueError) -> JobListPage {
+    let shards = try await shards(of: filter)
+    let wanted = min(max(1, limit), 10_000)
+    let looks = max(1, Self.looks / shards.count)
+    // Each shard may have all that is wanted, and one more tells that the page is not the last.
+    let parts = try await database.run(
+      shards.map { Self.part(filter, shard: $0, after: after, limit: wanted + 1, looks: looks) })
+    // Nothing is known of a shard's jobs behind the job where it stopped looking.
+    let end = parts.compactMap(\.end).max()
+    let jobs = parts.flatMap(\.jobs).filter { job in end.map { job.cursor >= $0 } ?? true }
+      .sorted { $0.cursor > $1.cursor }
+    if jobs.count > wanted {
+      return JobListPage(
+        jobs: Array(jobs.prefix(wanted)), next: jobs[wanted - 1].cursor, isCutShort: false)
+    }
+    return JobListPage(jobs: jobs, next: end, isCutShort: end != nil && jobs.count < wanted)
+  }
+
+  /// The shards in which jobs can be that a filter means.
+  func shards(of filter: JobFilter) async throws(JobQueueError) -> [Int16] {
+    guard let user = filter.user else { return try await shards.shards() }
+    return [try await shards.shard(of: user)]
+  }
+
+  /// All that is kept of a job; nil when there is no such job. That its result is read, which tells of a person, is
+  /// recorded first.
+  ///
+  /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
+  public func show(_ job: JobID, by actor: AuditActor? = nil) async throws(JobQueueError) -> JobDetail? {
+    guard var detail = try await showWithoutResult(job) else { return nil }
+    try await readResult(of: &detail, by: actor)
+    return detail
+  }
+
+  /// Reads what was found of a job, which is recorded first. To who looks for the causes of failures, and may not
+  /// read it, it stays hidden.
+  ///
+  /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
+  public func readResult(
+    of detail: inout JobDetail, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
+    let job = detail.summary
+    guard job.state == .succeeded else { return }
+    do {
+      detail.reading = try await openResults(of: [job.id], user: job.user, by: actor)
+      guard let reading = detail.reading else { return }
+      detail.result = try await results(of: job.user, reading)[job.id]
+    } catch {
+      guard error.lacksRole else { throw error }
+      detail.isResultHidden = true
+    }
+  }
+
+  /// All that is kept of a job but what was found, in four statements and one for each shard; nil when there is no such
+  /// job.
+  public func showWithoutResult(_ job: JobID) async throws(JobQueueError) -> JobDetail? {
+    guard let location = try await shards.locations(of: [job])[job] else { return nil }
+    guard let summary = try await summaries([job], at: location).first else { return nil }
+    let key: [Parameter] = [.int16(location.shard), .int64(job.value)]
+    let attempts = try await Statement(
+      AttemptRecord.function, key, while: "reading the attempts of job \(job)"
+    ) { rows in
+      try rows.map { try AttemptRecord($0) }
+    }.run(on: database)
+    let label = try await Statement(
+      SQLFunction("job_label_of", 3, "o_batch", "o_reference"),
+      [.int16(location.shard), .int16(location.period.label), .int64(job.value)],
+      while: "reading the batch of job \(job)"
+    ) { rows in
+      try rows.first.map {
+        (
+          batch: try $0.int64IfPresent("o_batch").map(BatchID.init),
+          reference: try $0.stringIfPresent("o_reference")
+        )
+      }
+    }.run(on: database)
+    let death =
+      summary.state != .dead
+      ? nil
+      : try await Statement(JobDeath.function, key, while: "reading why job \(job) is dead") { rows in
+        try rows.first.map { try JobDeath($0) }
+      }.run(on: database)
+    let holder =
+      summary.state != .running
+      ? nil
+      : try await Statement(JobHolder.function, key, while: "reading who has job \(job)") { rows in
+        try rows.first.map { try JobHolder($0) }
+      }.run(on: database)
+    return JobDetail(
+      summary: summary, attempts: attempts, result: nil, death: death, holder: holder, batch: label?.batch,
+      reference: label?.reference)
+  }
+
+  /// The analyses of jobs of a user; a job without one that this login may read is left out. That they are read is
+  /// recorded first.
+  ///
+  /// - Parameter actor: who reads them, for the audit; nil for what the server knows itself.
+  public func results(
+    of jobs: [JobID], user: String, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> [JobID: StoredResult] {
+    var results: [JobID: StoredResult] = [:]
+    for start in stride(from: 0, to: jobs.count, by: Self.resultsAtOnce) {
+      let part = jobs[start..<min(start + Self.resultsAtOnce, jobs.count)]
+      guard let reading = try await openResults(of: part, user: user, by: actor) else { continue }
+      results.merge(try await self.results(of: user, reading)) { $1 }
+    }
+    return results
+  }
+
+  /// Records that results of a user are read, and returns what they are then asked for with; nil where none of the jobs
+  /// has one that this login may read.
+  private func openResults(
+    of jobs: ArraySlice<JobID>, user: String, by actor: AuditActor?
+  ) async throws(JobQueueError) -> String? {
+    let what = jobs.count == 1 ? "the result of job \(jobs[jobs.startIndex])" : "results"
+    return try await Statement(
+      SQLFunction("open_results", 2), [.text(user), .array(jobs.map(\.value))],
+      while: "recording who reads \(what)"
+    ) { rows in
+      try rows.single().stringIfPresent("open_results")
+    }.run(on: database, as: actor)
+  }
+
+  private func results(
+    of user: String, _ reading: String
+  ) async throws(JobQueueError) -> [JobID: StoredResult] {
+    try await Statement(
+      StoredResult.function, [.text(user), .text(reading)], while: "reading results"
+    ) { rows in
+      Dictionary(uniqueKeysWithValues: try rows.map { (try $0.jobID("job_id"), try StoredResult($0)) })
+    }.run(on: database)
+  }
+
+  /// How many results one entry of the audit names.
+  private static let resultsAtOnce = 1000
+
+  /// The state of each of some jobs; jobs that are unknown are left out.
+  public func states(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobState] {
+    var states: [JobID: JobState] = [:]
+    for (location, jobs) in Self.grouped(try await shards.locations(of: jobs)) {
+      for summary in try await summaries(jobs, at: location) { states[summary.id] = summary.state }
+    }
+    return states
+  }
+
+  private func summaries(_ jobs: [JobID], at location: JobLocation) async throws(JobQueueError)
+    -> [JobSummary]
+  {
+    try await Statement(
+      SQLFunction(
+        "jobs_shown", 3, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
+        "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name"),
+      [.int16(location.shard), .int16(location.period.label), .array(jobs.map(\.value))],
+      while: "reading jobs"
+    ) { rows in
+      try rows.map { try JobSummary($0, shard: location.shard) }
+    }.run(on: database)
+  }
+
+  /// What a page has of one shard.
+  private struct Part: Sendable {
+    var jobs: [JobSummary] = []
+    /// The last job that was looked at, if the search ended there.
+    var end: JobCursor?
+  }
+
+  private static func part(
+    _ filter: JobFilter, shard: Int16, after: JobCursor?, limit: Int, looks: Int
+  ) -> Statement<Part> {
+    let common: [Parameter] = [
+      .text(filter.user), .text(filter.state?.rawValue), .int16(filter.kind?.code),
+      .int16(filter.month?.label), .int16(after?.period.label), .int64(after?.job.value),
+      .int32(Int32(clamping: limit)), .int32(Int32(clamping: looks)),
+    ]
+    // Few jobs are in a batch or have a reference, and an index has them together.
+    let isByLabel = filter.batch != nil || filter.reference != nil
+    let labels: [Parameter] = isByLabel ? [.int64(filter.batch?.value), .text(filter.reference)] : []
+    return Statement(
+      isByLabel
+        ? SQLFunction(
+          "find_jobs", 11, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
+          "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name")
+        : SQLFunction(
+          "list_jobs", 9, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
+          "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name"),
+      [.int16(shard)] + labels + common, while: "listing jobs"
+    ) { rows in
+      var part = Part()
+      for row in rows {
+        if try row.stringIfPresent("o_state") == nil {
+          part.end = JobCursor(period: try row.period("o_period"), job: try row.jobID("o_job"))
+        } else {
+          part.jobs.append(try JobSummary(row, shard: shard))
+        }
+      }
+      return part
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import HTTPServing
+import Queue
+import Support
+
+/// A job: what is kept of it, what happened to it, and what was found.
+enum JobPage {
+  static let page = DashboardPage(
+    path: "/jobs/*", section: .jobs, roles: [.operator, .clinician],
+    render: { request, context in try await render(request, context) })
+
+  /// The job that an address names.
+  static func job(_ request: HTTPRequest) throws(PageFailure) -> JobID {
+    guard let job = request.parameters.first.flatMap({ JobID($0) }) else {
+      throw .invalid("A job is found by its number.")
+    }
+    return job
+  }
+
+  private static func render(_ request: HTTPRequest, _ context: DashboardContext) async throws -> Page {
+    let job = try job(request)
+    guard let detail = try await detail(job, context) else {
+      throw PageFailure.missing("There is no job \(job), or none that login \(context.login) may see.")
+    }
+    // Whose it is, a back-end that sees the jobs of others is not told.
+    let mayChange = try await context.jobRights().changesAll
+    let reviews = try await JobReviews.html(detail, context)
+    return Page(
+      title: "Job \(job)",
+      content: .live(
+        "job",
+        """
+        \(facts(detail))
+        \(links(detail, mayChange))
+        <h2>What happened</h2>
+        \(JobTimeline(detail).html)
+        \(result(detail))
+        \(reviews)
+        \(attempts(detail))
+        """),
+      isLive: detail.summary.finishedAt == nil)
+  }
+
+  /// The job. Who reads a result is recorded each time: it is never shown from what was read for somebody else, and not
+  /// read where a page only brings itself up to date.
+  private static func detail(_ job: JobID, _ context: DashboardContext) async throws -> JobDetail? {
+    let isLive = context.visit.isLive
+    let known = try await context.value(
+      of: Reading(
+        key: "job \(job)", age: isLive ? QueueMonitor.statusAge : .zero, statements: 4 + context.shards.count
+      ) { try await context.jobs.showWithoutResult(job) })
+    guard !isLive, var detail = known else { return known }
+    try await context.jobs.readResult(of: &detail, by: context.actor(reason: nil))
+    return detail
+  }
+
+  private static func facts(_ detail: JobDetail) -> HTML {
+    let job = detail.summary
+    let facts: [(name: String, value: HTML?)] = [
+      ("State", job.state.html), ("User", "\(job.user)"), ("Lane", "\(job.lane.description)"),
+      ("Month", "\(job.period.description)"), ("File", job.sourceName.map { "\($0)" }),
+      ("Reference", detail.reference.map { "\($0)" }),
+      ("Batch", detail.batch.map { "<a href=\"/batches/\($0.description)\">\($0.description)</a>" }),
+      ("Expires", job.expiresAt.map { .time($0) }), ("Attempts that count", "\(job.attempts)"),
+      ("Cause", detail.death.map(cause)),
+    ]
+    return """
+      \(HTML.facts(facts + (detail.holder.map(holder) ?? [])))
+      <p><a href="/jobs/\(job.id.description)/picture">The picture</a>, for who may see pictures; the audit records it.</p>
+      """
+  }
+
+  private static func cause(_ death: JobDeath) -> HTML {
+    let cause = FailureCause(death.failureClass, status: death.status, code: death.code)
+    return "<span class=\"bad\">\(cause.description)</span>: \(death.message ?? "")"
+  }
+
+  private static func holder(_ holder: JobHolder) -> [(name: String, value: HTML?)] {
+    [
+      ("Worker", "\(holder.name ?? "") (\(String(holder.worker)))"),
+      ("Heard of", "\(holder.heartbeatAgo.map { Moment.age($0) + " ago" } ?? "not yet")"),
+      ("Held until", "\(Moment.short(holder.deadline)), unless the worker moves that on"),
+      ("Endpoint", "\(holder.endpoints.joined(separator: ", "))"),
+    ]
+  }
+
+  /// What can be done to it, and where there are others like it.
+  private static func links(_ detail: JobDetail, _ mayChange: Bool) -> HTML {
+    let job = detail.summary
+    let changes = JobChange.allCases.filter { mayChange && $0.states.contains(job.state) }
+    let links = changes.map { change -> HTML in
+      "<a class=\"button\" href=\"/jobs/\(job.id.description)/\(change.rawValue)\">\(change.title)…</a> "
+    }
+    let alike: HTML? =
+      job.state == .dead
+      ? "<a class=\"button\" href=\"\(JobQuestion(like: job.id).address("/jobs"))\">Jobs that died of the same cause</a>"
+      : nil
+    return links.isEmpty && alike == nil ? "" : "<p class=\"buttons\">\(links)\(alike)</p>"
+  }
+
+  // MARK: - The result
+
+  private static func result(_ detail: JobDetail) -> HTML {
+    if detail.isResultHidden {
+      return """
+        <h2>Result</h2>
+        <p>There is an analysis. It is not shown: only a clinician's role may read it.</p>
+        """
+    }
+    guard let result = detail.result else {
+      guard detail.summary.state == .succeeded else { return "" }
+      return """
+        <h2>Result</h2>
+        <p><a href="/jobs/\(detail.summary.id.description)">Load the page anew</a> to see what was found; the audit \
+        records that it is read.</p>
+        """
+    }
+    var table = DataTable(
+      "What was found", [.init("Condition"), .init("Confidence", isNumber: true), .init("Band")],
+      empty: "No condition was found.")
+    for condition in StoredCondition.read(result.conditionsJSON) {
+      let band = condition.normal == true ? "normal" : condition.shownBand?.rawValue ?? ""
+      table.add([
+        "\(condition.name.shortened(to: 200))", "\(condition.percentage ?? "")",
+        "<span class=\"band \(band)\">\(band)</span>",
+      ])
+    }
+    return """
+      <h2>Result</h2>
+      \(table.html)
+      \(HTML.facts([
+        ("Serious", flag(result.isSerious)), ("Consultation advised", flag(result.advisesConsultation)),
+        ("Serious, says the endpoint", flag(result.endpointSaysSerious)),
+        ("Consultation advised, says the endpoint", flag(result.endpointAdvisesConsultation)),
+        ("Analysis", "\(result.analysisID)"), ("Model", result.model.map { "\($0)" }),
+      ]))
+      """
+  }
+
+  private static func flag(_ flag: Bool?) -> HTML? {
+    flag.map { $0 ? "yes" : "no" }
+  }
+
+  // MARK: - The attempts
+
+  private static func attempts(_ detail: JobDetail) -> HTML {
+    guard !detail.attempts.isEmpty else { return "" }
+    let shown = detail.attempts.suffix(JobTimeline.mostAttempts)
+    let caption =
+      shown.count < detail.attempts.count
+      ? "The last \(shown.count) of \(detail.attempts.count) attempts that failed" : "Attempts that failed"
+    var table = DataTable(
+      caption,
+      [
+        .init("Attempt"), .init("Ended"), .init("Cause"), .init("Calls", isNumber: true),
+        .init("Counts"), .init("Worker"), .init("Endpoint"), .init("Error id"),
+      ], empty: "")
+    for attempt in shown {
+      let cause = FailureCause(attempt.failureClass, status: attempt.status, code: attempt.code)
+      table.add([
+        "\(attempt.attempt)", .time(attempt.at), "\(cause.description.shortened(to: 100))",
+        "\(attempt.calls)\(attempt.maybeCounted && attempt.calls > 0 ? "?" : "")",
+        attempt.consumed ? "yes" : "no", "\(String(attempt.worker))",
+        "\((attempt.endpoint ?? "").shortened(to: 100))", "\((attempt.errorID ?? "").shortened(to: 100))",
+      ])
+    }
+    return "<h2>Attempts</h2>\n\(table.html)"
+  }
+}

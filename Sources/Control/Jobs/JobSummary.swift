@@ -1,0 +1,116 @@
+import PostgreSQL
+import Queue
+public import Support
+
+/// What there is to say of a job in one line.
+public struct JobSummary: Sendable, Equatable {
+  /// The job.
+  public let id: JobID
+  /// The shard in which it lives.
+  public let shard: Int16
+  /// Whose it is.
+  public let user: String
+  /// What is looked for.
+  public let kind: AnalysisKind
+  /// The lane to which it belongs.
+  public let lane: Lane
+  /// Where it is on its way.
+  public let state: JobState
+  /// The month in which it counts.
+  public let period: Period
+  /// When it was submitted, in seconds since 1970.
+  public let createdAt: Double
+  /// When it runs next, or might run first, in seconds since 1970; nil for at once.
+  public let runAt: Double?
+  /// Until when it is wanted, in seconds since 1970; nil for ever.
+  public let expiresAt: Double?
+  /// When it ended, in seconds since 1970; nil while it has not.
+  public let finishedAt: Double?
+  /// Attempts that count so far.
+  public let attempts: Int
+  /// What the submitter calls the image.
+  public let sourceName: String?
+
+  /// Its position in a list.
+  var cursor: JobCursor { JobCursor(period: period, job: id) }
+}
+
+extension JobSummary {
+  /// Reads a row of `analysis.list_jobs` or `analysis.jobs_shown`.
+  init(_ row: Row, shard: Int16) throws {
+    id = try row.jobID("o_job")
+    self.shard = shard
+    period = try row.period("o_period")
+    user = try row.string("o_user")
+    kind = try row.kind("o_kind")
+    lane = try row.lane("o_lane")
+    state = try row.named("o_state", JobState.self)
+    createdAt = try row.seconds("o_created_at")
+    runAt = try row.secondsIfPresent("o_run_at")
+    expiresAt = try row.secondsIfPresent("o_expires_at")
+    finishedAt = try row.secondsIfPresent("o_finished_at")
+    attempts = try row.int("o_attempts")
+    sourceName = try row.stringIfPresent("o_source_name")
+  }
+}
+
+/// Which jobs are meant; what is nil does not matter.
+public struct JobFilter: Sendable, Equatable {
+  /// Whose.
+  public var user: String?
+  /// In which state.
+  public var state: JobState?
+  /// Of which month.
+  public var month: Period?
+  /// Of which type.
+  public var kind: AnalysisKind?
+  /// Of which batch.
+  public var batch: BatchID?
+  /// With which reference.
+  public var reference: String?
+  /// Dead of which cause; jobs in other states have none.
+  public var cause: FailureCause?
+
+  /// A filter; without arguments, of all jobs.
+  public init(
+    user: String? = nil, state: JobState? = nil, month: Period? = nil, kind: AnalysisKind? = nil,
+    batch: BatchID? = nil, reference: String? = nil, cause: FailureCause? = nil
+  ) {
+    self.cause = cause
+    self.user = user
+    self.state = state
+    self.month = month
+    self.kind = kind
+    self.batch = batch
+    self.reference = reference
+  }
+}
+
+/// Where a page of a list ends; the next begins behind it.
+public struct JobCursor: Sendable, Hashable, Comparable {
+  /// The month of the last job.
+  public let period: Period
+  /// The last job.
+  public let job: JobID
+
+  /// The position behind a job.
+  public init(period: Period, job: JobID) {
+    self.period = period
+    self.job = job
+  }
+
+  /// Whether a position comes later in a list: in an earlier month, or with a lower number.
+  public static func < (left: Self, right: Self) -> Bool {
+    (left.period, left.job) < (right.period, right.job)
+  }
+}
+
+/// A page of a list of jobs, the latest first.
+public struct JobListPage: Sendable, Equatable {
+  /// The jobs.
+  public let jobs: [JobSummary]
+  /// Where the next page begins; nil when there is none.
+  public let next: JobCursor?
+  /// Whether the search stopped before the page was full, and there may be more.
+  public let isCutShort: Bool
+}

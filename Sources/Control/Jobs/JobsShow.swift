@@ -1,0 +1,197 @@
+import CommandLineTool
+import Queue
+import Support
+
+/// `analysisctl jobs show`.
+enum JobsShowCommand {
+  static let job = Argument("job", .jobID, help: "The job's number.")
+
+  static let command = ControlCommand(
+    "show", abstract: "Show a job with its attempts and its result.",
+    discussion: """
+      Each attempt that brought no result is listed, those of lost workers (worker_lost) too, with the \
+      endpoint's status, code and error id. CALLS has a question mark where the endpoint may have counted a \
+      call that brought nothing; COUNTS says whether it is one of the attempts that a job has.
+
+      Of a running job is shown which worker has it, until when unless the worker moves that on, and the endpoint \
+      to which the worker sends jobs of its type. When its call began nobody writes down.
+
+      Of an analysed job, who looks at it, and why, is recorded first: see analysisctl audit. A standby cannot, and \
+      refuses it. An operator sees why a job failed, and no analysis.
+
+      \(JobsCommand.numbers)
+      """,
+    examples: [Example("analysisctl jobs show 123", "One job.")],
+    inputs: [ReasonOption.reason, job],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
+  ) { context in
+    let job = try context[job]
+    return try await context.withSession { session in
+      guard let detail = try await JobDirectory(session.database).show(job, by: session.actor) else {
+        throw CommandFailure(.refused, "there is no job \(job)", advice: "Look with analysisctl jobs list.")
+      }
+      try session.view.show(detail)
+      return .done
+    }
+  }
+}
+
+/// Shows all that is kept of a job.
+extension JobDetail: Presentable {
+  var json: JSONValue {
+    guard case .object(let members) = summary.json else { return .null }
+    let more: JSONValue = [
+      "batch": .text(batch?.description), "reference": .text(reference),
+      "attempt_errors": .array(attempts.map(\.json)), "result": result?.json ?? .null,
+      "death": death?.json ?? .null, "holder": holder?.json ?? .null,
+    ]
+    guard case .object(let others) = more else { return .null }
+    let hidden = isResultHidden ? [JSONValue.Member(name: "result_hidden", value: .bool(true))] : []
+    return .object(members + others + hidden)
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    let job = summary
+    var lines = Facts([
+      ("job", job.id.description), ("user", job.user), ("file", job.sourceName),
+      ("reference", reference), ("batch", batch?.description), ("lane", job.lane.description),
+      ("state", job.state.rawValue), ("month", job.period.description),
+      ("submitted", Moment.short(job.createdAt)), ("runs", Moment.short(job.runAt)),
+      ("expires", Moment.short(job.expiresAt)), ("ended", Moment.short(job.finishedAt)),
+    ])
+    lines.colour("state", job.state.colour, paint)
+    if let death {
+      lines.add(
+        "failed", [death.failureClass, death.code, death.message].compactMap { $0 }.joined(separator: ": "))
+      lines.add("attempts", String(death.attempts))
+    }
+    if let holder { Self.add(holder, to: &lines) }
+    if let result { Self.add(result, to: &lines) }
+    if isResultHidden { lines.add("analysis", "not shown: only a clinician's role may read it") }
+    var text = lines.text
+    if let result { text += "\n" + Self.conditions(of: result, width: width, paint: paint) }
+    if !attempts.isEmpty { text += "\n" + attemptTable.render(width: width, paint: paint) }
+    return text
+  }
+
+  private static func add(_ holder: JobHolder, to facts: inout Facts) {
+    facts.add("worker", [holder.name, "(\(holder.worker))"].compactMap { $0 }.joined(separator: " "))
+    facts.add("version", holder.version)
+    facts.add("worker started", Moment.short(holder.startedAt))
+    facts.add("heard of", holder.heartbeatAgo.map { Moment.age($0) + " ago" })
+    facts.add("held until", Moment.short(holder.deadline))
+    facts.add("endpoint", holder.endpoints.joined(separator: ", "))
+  }
+
+  private static func add(_ result: StoredResult, to facts: inout Facts) {
+    facts.add("analysis", result.analysisID)
+    facts.add("answered", Moment.short(result.answeredAt))
+    facts.add("endpoint", result.endpoint)
+    facts.add("model", result.model)
+    facts.add("calls", String(result.calls))
+    let flags = [
+      ("serious", result.isSerious), ("consult", result.advisesConsultation),
+      ("endpoint serious", result.endpointSaysSerious),
+      ("endpoint consult", result.endpointAdvisesConsultation),
+    ]
+    for (name, flag) in flags { facts.add(name, flag.map { $0 ? "yes" : "no" }) }
+  }
+
+  private static func conditions(of result: StoredResult, width: Int?, paint: Paint) -> String {
+    let conditions = StoredCondition.read(result.conditionsJSON)
+    guard !conditions.isEmpty else { return "No condition was found.\n" }
+    var table = Table([
+      .init("CONDITION", shrinks: true), .init("CONFIDENCE", alignment: .right), .init("BAND"),
+    ])
+    for condition in conditions {
+      let colour: Paint.Colour? = condition.normal == true ? nil : condition.shownBand?.colour
+      let band = condition.normal == true ? "normal" : condition.shownBand?.rawValue ?? ""
+      table.add([Cell(condition.name), Cell(condition.percentage ?? ""), Cell(band, colour)])
+    }
+    return table.render(width: width, paint: paint)
+  }
+
+  private var attemptTable: Table {
+    var table = Table([
+      .init("ATTEMPT", alignment: .right), .init("AT"), .init("CLASS"),
+      .init("CODE", shrinks: true), .init("CALLS", alignment: .right), .init("COUNTS"),
+      .init("ENDPOINT", shrinks: true, mayGo: true), .init("ERROR ID", shrinks: true, mayGo: true),
+      .init("MESSAGE", shrinks: true),
+    ])
+    for attempt in attempts {
+      table.add([
+        Cell(attempt.attempt), Cell(Moment.short(attempt.at)), Cell(attempt.failureClass),
+        Cell([attempt.status.map(String.init), attempt.code].compactMap { $0 }.joined(separator: " ")),
+        Cell(attempt.maybeCounted && attempt.calls > 0 ? "\(attempt.calls)?" : String(attempt.calls)),
+        attempt.consumed ? "yes" : "no", Cell(attempt.endpoint ?? ""), Cell(attempt.errorID ?? ""),
+        Cell(attempt.message ?? ""),
+      ])
+    }
+    return table
+  }
+}
+
+extension AttemptRecord {
+  fileprivate var json: JSONValue {
+    [
+      "attempt": .count(attempt), "at": .time(at), "class": .string(failureClass), "code": .text(code),
+      "message": .text(message), "error_id": .text(errorID), "status": .count(status),
+      "calls": .count(calls), "maybe_counted": .bool(maybeCounted), "counts": .bool(consumed),
+      "endpoint": .text(endpoint), "worker": .string(String(worker)),
+    ]
+  }
+}
+
+extension StoredResult {
+  /// The analysis in one object.
+  var json: JSONValue {
+    [
+      "analysis": .string(analysisID), "answered_at": .time(answeredAt), "finished_at": .time(finishedAt),
+      "serious": .flag(isSerious), "consult": .flag(advisesConsultation),
+      "endpoint_serious": .flag(endpointSaysSerious), "endpoint_consult": .flag(endpointAdvisesConsultation),
+      "conditions": .array(StoredCondition.read(conditionsJSON).map(\.json)), "attempt": .count(attempt),
+      "calls": .count(calls), "call_milliseconds": .count(callMilliseconds), "endpoint": .text(endpoint),
+      "model": .text(model), "version": .text(version),
+    ]
+  }
+}
+
+extension JobHolder {
+  fileprivate var json: JSONValue {
+    [
+      "worker": .string(String(worker)), "name": .text(name), "version": .text(version),
+      "started_at": .time(startedAt), "heartbeat_seconds_ago": heartbeatAgo.map(JSONValue.number) ?? .null,
+      "held_until": .time(deadline), "endpoints": .array(endpoints.map(JSONValue.string)),
+    ]
+  }
+}
+
+extension JobDeath {
+  fileprivate var json: JSONValue {
+    [
+      "at": .time(failedAt), "class": .string(failureClass), "code": .text(code), "message": .text(message),
+      "attempts": .count(attempts), "calls": .count(calls),
+    ]
+  }
+}
+
+extension ConfidenceBand {
+  /// The terminal's nearest to the band's own colour.
+  var colour: Paint.Colour {
+    switch self {
+    case .green: .green
+    case .yellow: .yellow
+    case .orange: .orange
+    case .red: .red
+    }
+  }
+}
+
+extension StoredCondition {
+  var json: JSONValue {
+    [
+      "id": .string(id), "name": .string(name), "confidence": .number(confidence),
+      "percentage": .text(percentage), "band": .text(shownBand?.rawValue), "normal": .bool(normal ?? false),
+    ]
+  }
+}

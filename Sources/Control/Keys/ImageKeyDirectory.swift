@@ -1,0 +1,137 @@
+public import PostgreSQL
+public import Queue
+public import Support
+
+/// How many images are encrypted under which key.
+public struct ImageKeyCounts: Sendable, Equatable {
+  /// By the key's number, how many are under it; keys without images are left out.
+  public var encrypted: [Int64: Int] = [:]
+  /// How many are not encrypted.
+  public var plaintext = 0
+
+  /// No images.
+  public init() {}
+
+  /// How many are encrypted, under whatever key.
+  public var allEncrypted: Int { encrypted.values.reduce(0, +) }
+}
+
+/// An encrypted image without its bytes.
+public struct EncryptedImageRecord: Sendable, Equatable {
+  /// Its number.
+  public let id: Int64
+  /// Where its row was when it was read.
+  public let rowID: String
+  /// How it is encrypted.
+  public let storedKey: StoredKey
+  /// The SHA-256 of the image as it was before.
+  public let sha256: [UInt8]
+  /// Whose it is, the SHA-256 of the user's reference; nil when the user is gone.
+  public let userSHA256: [UInt8]?
+
+  /// A record with its parts.
+  public init(id: Int64, rowID: String, storedKey: StoredKey, sha256: [UInt8], userSHA256: [UInt8]?) {
+    self.id = id
+    self.rowID = rowID
+    self.storedKey = storedKey
+    self.sha256 = sha256
+    self.userSHA256 = userSHA256
+  }
+}
+
+/// Under which keys the images of a database are, and how that is changed.
+public struct ImageKeyDirectory: Sendable {
+  private let database: ConnectionPool
+
+  /// Every row of an image is read to count them, though not the images.
+  private static let patience: Duration = .seconds(600)
+
+  /// The images of a database.
+  public init(_ database: ConnectionPool) {
+    self.database = database
+  }
+
+  /// Waits until every submit that has begun is committed, and counted therefore; those that come meanwhile wait too.
+  ///
+  /// - Throws: `conflict` when one takes longer than two seconds.
+  public func awaitSubmits() async throws(JobQueueError) {
+    try await Statement(
+      SQLFunction("await_submits", 0), [], while: "waiting for submits to end"
+    ) { _ in
+    }.run(on: database)
+  }
+
+  /// Counts the images under each key.
+  ///
+  /// - Parameter deadline: How long that may take for each shard; ten minutes when nil.
+  public func counts(deadline: Duration? = nil) async throws(JobQueueError) -> ImageKeyCounts {
+    var counts = ImageKeyCounts()
+    for shard in try await ShardDirectory(database).shards() {
+      let found = try await Statement(
+        SQLFunction("image_keys", 1, "o_encrypted_by", "o_images"), [.int16(shard)], while: "counting images"
+      ) { rows in
+        try rows.map { (key: try $0.int64IfPresent("o_encrypted_by"), count: try $0.int("o_images")) }
+      }.run(on: database, deadline: deadline ?? Self.patience)
+      for (key, count) in found {
+        if let key { counts.encrypted[key, default: 0] += count } else { counts.plaintext += count }
+      }
+    }
+    return counts
+  }
+
+  /// Where images are: each shard's months that have a partition for them.
+  public func locations() async throws(JobQueueError) -> [(shard: Int16, period: Period)] {
+    let periods = try await Statement(
+      SQLFunction("months", 0, "o_period"), [], while: "looking for the months"
+    ) { rows in
+      try rows.map { try $0.period("o_period") }
+    }.run(on: database)
+    return try await ShardDirectory(database).shards().flatMap { shard in
+      periods.sorted().map { (shard, $0) }
+    }
+  }
+
+  /// The next encrypted images of a location that are not under a key, at most `count`, in the order of their numbers.
+  public func images(
+    notUnder key: Int64, in location: (shard: Int16, period: Period), after id: Int64, count: Int
+  ) async throws(JobQueueError) -> [EncryptedImageRecord] {
+    try await Statement(
+      SQLFunction(
+        "images_to_rewrap", 5, "o_image", "o_row_id", "o_encrypted_by", "o_wrapped_key", "o_sha256",
+        "o_user_sha256"),
+      [
+        .int16(location.shard), .int16(location.period.label), .int64(id), .int64(key),
+        .int32(Int32(clamping: count)),
+      ], while: "reading images' keys"
+    ) { rows in
+      try rows.map { row in
+        EncryptedImageRecord(
+          id: try row.int64("o_image"), rowID: try row.string("o_row_id"),
+          storedKey: StoredKey(
+            keyID: try row.int64("o_encrypted_by"), wrappedKey: try row.bytes("o_wrapped_key")),
+          sha256: try row.bytes("o_sha256"), userSHA256: try row.bytesIfPresent("o_user_sha256"))
+      }
+    }.run(on: database, deadline: Self.patience)
+  }
+
+  /// Gives images of a location their own keys as they are under another key; the images stay as they are. One that was
+  /// changed meanwhile, or that a submit holds just now, is left as it is.
+  ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
+  /// - Returns: How many were changed.
+  public func rewrap(
+    _ images: [(record: EncryptedImageRecord, storedKey: StoredKey)], under key: Int64,
+    in location: (shard: Int16, period: Period), by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> Int {
+    try await Statement(
+      SQLFunction("rewrap_images", 7),
+      [
+        .int16(location.shard), .int16(location.period.label), .array(images.map(\.record.id)),
+        .array(images.map(\.record.rowID)), .array(images.map(\.record.storedKey.wrappedKey)), .int64(key),
+        .array(images.map(\.storedKey.wrappedKey)),
+      ], while: "putting images under another key"
+    ) { rows in
+      try rows.single().int("rewrap_images")
+    }.run(on: database, as: actor, deadline: Self.patience)
+  }
+}

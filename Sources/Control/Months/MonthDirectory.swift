@@ -1,0 +1,160 @@
+public import PostgreSQL
+public import Queue
+public import Support
+
+/// A month, and how far it is from its statement.
+public struct BilledMonth: Sendable, Equatable {
+  /// How far a month is.
+  public enum State: String, Sendable, CaseIterable {
+    /// It is not over in every zone.
+    case running
+    /// It is over, and what belongs to it may still come.
+    case grace
+    /// It may be closed, and nobody has.
+    case due
+    /// Its usage is stated and never changes.
+    case closed
+  }
+
+  /// The month.
+  public let period: Period
+  /// How far it is.
+  public let state: State
+  /// From when on it may be closed, in seconds since 1970.
+  public let dueAt: Double
+  /// When it was closed, in seconds since 1970; nil while it is not.
+  public let closedAt: Double?
+  /// How many lines its statement has; nil while it is not closed.
+  public let lines: Int?
+}
+
+extension BilledMonth {
+  /// The command that closes a month.
+  public static func commandToClose(_ month: Period) -> String { "analysisctl month close \(month)" }
+
+  /// The command that closes every month that can be closed.
+  public static let commandToCloseAll = "analysisctl month close --due"
+}
+
+/// What the closing of a month would state.
+public struct ClosingPreview: Sendable, Equatable {
+  /// The month.
+  public let period: Period
+  /// How many users have a line.
+  public let users: Int
+  /// How many of them used something.
+  public let active: Int
+  /// The units that they used.
+  public let used: Int
+  /// How many of these lie over a limit.
+  public let over: Int
+  /// How many jobs of the month have neither a result nor died; they are stated as used.
+  public let open: Int
+  /// By how many lines months that are closed already changed since.
+  public let adjustments: Int
+  /// The sum of their units.
+  public let adjusted: Int
+}
+
+/// The months of an installation, and the closing of one.
+public struct MonthDirectory: Sendable {
+  private let database: ConnectionPool
+  /// The moment that stands for the server's clock in tests.
+  private let moment: Double?
+
+  /// To look at all users and jobs of a month takes a while.
+  private static let deadline: Duration = .seconds(600)
+
+  /// The months of a database.
+  public init(_ database: ConnectionPool) {
+    self.init(database, moment: nil)
+  }
+
+  init(_ database: ConnectionPool, moment: Double?) {
+    self.database = database
+    self.moment = moment
+  }
+
+  private var now: Parameter { .timestamp(timestamp(moment)) }
+
+  /// The months from the first in which anything was used to the running one, the oldest first.
+  public func list() async throws(JobQueueError) -> [BilledMonth] {
+    try await Statement(
+      SQLFunction("list_months", 1, "o_period", "o_state", "o_due_at", "o_closed_at", "o_lines"), [now],
+      while: "listing the months"
+    ) { rows in
+      try rows.map { row in
+        let name = try row.string("o_state")
+        guard let state = BilledMonth.State(rawValue: name) else {
+          throw JobQueueError(
+            .unexpectedAnswer,
+            "The database has a state of a month that this version does not know: \(name).",
+            advice: "Use the version of analysisctl that made the schema.")
+        }
+        return BilledMonth(
+          period: try row.period("o_period"), state: state, dueAt: try row.seconds("o_due_at"),
+          closedAt: try row.secondsIfPresent("o_closed_at"),
+          lines: try row.int64IfPresent("o_lines").map { Int($0) })
+      }
+    }.run(on: database, deadline: Self.deadline)
+  }
+
+  /// From when on a month may be closed, in seconds since 1970.
+  public func dueAt(of month: Period) async throws(JobQueueError) -> Double {
+    try await Statement(
+      SQLFunction("statement_due", 1), [.int16(month.label)], while: "asking when \(month) may be closed"
+    ) { rows in
+      try rows.single().seconds("statement_due")
+    }.run(on: database)
+  }
+
+  /// How many jobs of a month have neither a result nor died.
+  public func openJobs(of month: Period) async throws(JobQueueError) -> Int {
+    try await Statement(
+      SQLFunction("open_jobs", 1), [.int16(month.label)], while: "counting the open jobs of \(month)"
+    ) { rows in
+      try rows.single().int("open_jobs")
+    }.run(on: database, deadline: Self.deadline)
+  }
+
+  /// What the closing of a month would state. Nothing is changed.
+  ///
+  /// - Throws: `permission` where this login may not close it.
+  public func preview(_ month: Period) async throws(JobQueueError) -> ClosingPreview {
+    let open = try await openJobs(of: month)
+    return try await Statement(
+      SQLFunction(
+        "preview_closing", 2, "o_users", "o_active", "o_used", "o_over", "o_adjustments", "o_adjusted"),
+      [.int16(month.label), now], while: "looking at what \(month) comes to"
+    ) { rows in
+      let row = try rows.single()
+      return ClosingPreview(
+        period: month, users: try row.int("o_users"), active: try row.int("o_active"),
+        used: try row.int("o_used"), over: try row.int("o_over"), open: open,
+        adjustments: try row.int("o_adjustments"), adjusted: try row.int("o_adjusted"))
+    }.run(on: database, deadline: Self.deadline)
+  }
+
+  /// Closes a month: stores its usage as a statement, and records that in the audit. False, and nothing is changed,
+  /// where it is closed already or may not be closed yet.
+  public func close(_ month: Period, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
+    let doing = "closing \(month)"
+    guard moment != nil else {
+      return try await Statement(SQLFunction("close_usage", 1), [.int16(month.label)], while: doing) {
+        try $0.single().bool("close_usage")
+      }.run(on: database, as: actor, deadline: Self.deadline)
+    }
+    return try await Statement(SQLFunction("close_usage", 2), [.int16(month.label), now], while: doing) {
+      try $0.single().bool("close_usage")
+    }.run(on: database, as: actor, deadline: Self.deadline)
+  }
+
+  /// Asks whether this login may close months at all. Nothing is changed.
+  ///
+  /// - Throws: `permission` where it may not.
+  public func requireRight() async throws(JobQueueError) {
+    // It is no month, so that there is nothing to close.
+    try await Statement(SQLFunction("close_usage", 1), [.int16(0)], while: "closing a month") { _ in }
+      .run(on: database)
+  }
+}

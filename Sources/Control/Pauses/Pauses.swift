@@ -1,0 +1,97 @@
+import HTTPServing
+import Queue
+import Support
+
+/// Pausing and resuming: what is paused, and the two actions.
+enum Pauses {
+  /// The roles of which any may pause and resume.
+  static let roles: [DatabaseRole] = [.operator]
+
+  /// What is paused, with what a login that may do so can do about it: a part of the overview.
+  static func html(_ pauses: [OperatorPause], mayChange: Bool) -> HTML {
+    let lines = pauses.map { pause -> HTML in
+      let resume: HTML =
+        """
+        <a href="\(address("/resume", pause.scope))" \
+        aria-label="Resume \(pause.scope.description.shortened(to: 100))">Resume…</a>
+        """
+      return "<li>\(pause.line.shortened(to: 300)) \(mayChange ? resume : nil)</li>\n"
+    }
+    let scopes = [OperatorPause.Scope.everything] + AnalysisKind.allCases.map { .kind($0) }
+    let offers = scopes.filter { scope in !pauses.contains { $0.scope == scope } }.map { scope -> HTML in
+      "<a class=\"button\" href=\"\(address("/pause", scope))\">Pause \(scope.description)…</a> "
+    }
+    return """
+      \(lines.isEmpty ? "<p>Nothing is paused.</p>" : "<ul class=\"pauses\">\n\(lines)</ul>" as HTML)
+      \(mayChange ? "<p class=\"buttons\">\(offers)</p>" : nil as HTML?)
+      """
+  }
+
+  static let actions = [
+    DashboardAction(
+      path: "/pause", section: .overview, roles: roles,
+      confirm: { request, _ in
+        let scope = try scope(request)
+        return PageConfirmation(
+          title: "Pause \(scope.description.shortened(to: 100))?",
+          content: """
+            <p>Every worker obeys within a few seconds, one that is started later too. Calls in flight go on, jobs wait \
+            and none is failed; submits are taken as ever. It lasts until it is resumed.</p>
+            """,
+          button: "Pause \(scope.description.shortened(to: 100))", back: "/")
+      },
+      perform: { request, context in
+        let scope = try scope(request)
+        let reason = try PageConfirmation.reason(request)
+        let outcome = try await PauseDirectory(context.database).pause(
+          scope, reason: reason, until: nil, by: context.actor(reason: reason))
+        let text =
+          switch outcome {
+          case .paused: "is paused"
+          case .changed: "was paused already; its reason and end are new"
+          case .unchanged: "was paused already"
+          }
+        return .init(done: "\(scope.description) \(text).", path: "/")
+      }),
+    DashboardAction(
+      path: "/resume", section: .overview, roles: roles,
+      confirm: { request, _ in
+        let scope = try scope(request)
+        return PageConfirmation(
+          title: "Resume \(scope.description.shortened(to: 100))?",
+          content:
+            "<p>Workers start its jobs again within a few seconds, unless something else is paused too.</p>",
+          button: "Resume \(scope.description.shortened(to: 100))", back: "/")
+      },
+      perform: { request, context in
+        let scope = try scope(request)
+        let wasPaused = try await PauseDirectory(context.database).resume(
+          scope, by: context.actor(reason: try PageConfirmation.reason(request)))
+        return .init(
+          done: "\(scope.description) \(wasPaused ? "is resumed" : "was not paused").", path: "/")
+      }),
+  ]
+
+  private static func address(_ path: String, _ scope: OperatorPause.Scope) -> String {
+    switch scope {
+    case .everything: path
+    case .kind(let kind): HTML.address(path, [("type", kind.rawValue)])
+    case .endpoint(let name): HTML.address(path, [("endpoint", name)])
+    }
+  }
+
+  private static func scope(_ request: HTTPRequest) throws(PageFailure) -> OperatorPause.Scope {
+    switch (request.query["type"], request.query["endpoint"]) {
+    case (nil, nil): return .everything
+    case (let type?, nil):
+      guard let kind = AnalysisKind(rawValue: type) else { throw .invalid("The type is not throat or ear.") }
+      return .kind(kind)
+    case (nil, let name?):
+      guard (1...200).contains(name.unicodeScalars.count) else {
+        throw .invalid("An endpoint's name has 1 to 200 characters.")
+      }
+      return .endpoint(name)
+    default: throw .invalid("Either a type or an endpoint is paused.")
+    }
+  }
+}

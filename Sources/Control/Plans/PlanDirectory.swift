@@ -1,0 +1,184 @@
+public import PostgreSQL
+public import Queue
+public import Support
+
+/// A plan, and how many analyses a month it allows from when on.
+public struct Plan: Sendable, Equatable {
+  /// A monthly limit and the time from which it holds.
+  public struct Limit: Sendable, Equatable {
+    /// From when, in seconds since 1970; nil: from the beginning.
+    public let from: Double?
+    /// Analyses a month; nil for as many as one likes.
+    public let monthly: Int?
+    /// Whether it is the one in force now.
+    public let isInForce: Bool
+  }
+
+  /// What one analysis costs, and the day from which it does.
+  public struct Price: Sendable, Equatable {
+    /// From whose midnight on by each user's clocks, as `2026-10-01`; nil: from the beginning.
+    public let from: String?
+    /// The digits.
+    public let amount: DecimalText
+    /// By ISO 4217.
+    public let currency: String
+    /// Whether it is the one in force today in the installation's zone.
+    public let isInForce: Bool
+  }
+
+  /// The plan's name among programs.
+  public let name: String
+  /// The plan's name among people.
+  public let displayName: String
+  /// How far each job moves its user back in the line; more for a plan that is to get less of the workers.
+  public let cost: Int64
+  /// The limits, the oldest first.
+  public internal(set) var limits: [Limit]
+
+  /// The prices, the oldest first; empty where an analysis costs nothing that is billed here.
+  public internal(set) var prices: [Price]
+
+  /// The limit in force now; nil when the plan has none yet, and then nothing is allowed.
+  public var current: Limit? { limits.first { $0.isInForce } }
+}
+
+/// The plans.
+public struct PlanDirectory: Sendable {
+  private let database: ConnectionPool
+
+  /// The plans of a database.
+  public init(_ database: ConnectionPool) {
+    self.database = database
+  }
+
+  /// Every plan with its limits and prices.
+  public func list() async throws(JobQueueError) -> [Plan] {
+    var plans = try await limits()
+    for (plan, price) in try await prices() {
+      guard let index = plans.firstIndex(where: { $0.name == plan }) else { continue }
+      plans[index].prices.append(price)
+    }
+    return plans
+  }
+
+  private func prices() async throws(JobQueueError) -> [(plan: String, Plan.Price)] {
+    try await Statement(
+      SQLFunction("list_plan_prices", 0, "o_plan", "o_from", "o_price", "o_currency", "o_in_force"), [],
+      while: "listing the plans' prices"
+    ) { rows in
+      try rows.map { row in
+        guard let amount = DecimalText(try row.string("o_price")) else {
+          throw JobQueueError(.unexpectedAnswer, "The database answered a price that is no number.")
+        }
+        return (
+          try row.string("o_plan"),
+          Plan.Price(
+            from: try row.stringIfPresent("o_from"), amount: amount, currency: try row.string("o_currency"),
+            isInForce: try row.bool("o_in_force"))
+        )
+      }
+    }.run(on: database)
+  }
+
+  private func limits() async throws(JobQueueError) -> [Plan] {
+    try await Statement(
+      SQLFunction(
+        "list_plans", 0, "o_plan", "o_name", "o_cost", "o_has_limit", "o_from", "o_limit", "o_in_force"), [],
+      while: "listing the plans"
+    ) { rows in
+      var plans: [Plan] = []
+      for row in rows {
+        let name = try row.string("o_plan")
+        if plans.last?.name != name {
+          plans.append(
+            Plan(
+              name: name, displayName: try row.string("o_name"), cost: try row.int64("o_cost"), limits: [],
+              prices: [])
+          )
+        }
+        guard try row.bool("o_has_limit") else { continue }
+        plans[plans.count - 1].limits.append(
+          Plan.Limit(
+            from: try row.secondsIfPresent("o_from"),
+            monthly: try row.int32IfPresent("o_limit").map(Int.init),
+            isInForce: try row.boolIfPresent("o_in_force") ?? false))
+      }
+      return plans
+    }.run(on: database)
+  }
+
+  /// Gives a plan a monthly limit from a time on.
+  ///
+  /// - Parameters:
+  ///   - limit: analyses a month; nil for as many as one likes.
+  ///   - from: seconds since 1970; nil for now.
+  ///   - actor: who does it, for the audit; nil for what the server knows itself.
+  /// - Throws: `notFound` for an unknown plan, `invalid` for a negative limit.
+  public func setLimit(
+    plan: String, limit: Int?, from: Double? = nil, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
+    if let limit, limit < 0 || limit > Int(Int32.max) {
+      throw JobQueueError(.invalid, "A monthly limit must be from 0 to \(Int32.max).")
+    }
+    try await require(plan)
+    try await Statement(
+      SQLFunction("set_plan_limit", 3),
+      [.text(plan), .int32(limit.map { Int32(clamping: $0) }), .timestamp(timestamp(from))],
+      while: "setting the limit of plan \(plan)"
+    ) { _ in
+    }.run(on: database, as: actor)
+  }
+
+  /// Adds a plan, which is there from now on; false where one has its name already, which stays as it is.
+  ///
+  /// - Parameters:
+  ///   - name: its name among programs: 1 to 60 small letters, digits, `_` and `-`.
+  ///   - displayName: its name among people, of at most 100 characters.
+  ///   - limit: analyses a month; nil for as many as one likes.
+  ///   - cost: how far each job moves its user back in the line, from 1 to 1,000,000.
+  /// - Throws: `badRow` for a name, limit or cost that cannot be.
+  public func add(
+    _ name: String, displayName: String, limit: Int?, cost: Int64, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> Bool {
+    let function = SQLFunction("add_plan", 4)
+    return try await Statement(
+      function,
+      [.text(name), .text(displayName), .int32(limit.map { Int32(clamping: $0) }), .int64(cost)],
+      while: "adding plan \(name)"
+    ) { rows in
+      try rows.single().bool(function.columns[0])
+    }.run(on: database, as: actor)
+  }
+
+  /// Says what an analysis of a plan costs from a day on.
+  ///
+  /// - Parameters:
+  ///   - currency: by ISO 4217, such as `EUR`.
+  ///   - from: the day at whose midnight the price begins by each user's clocks, as `2026-10-01`; nil for the first
+  ///     price of a plan, which holds from the beginning.
+  ///   - replaces: whether a price that begins on that day is replaced.
+  /// - Throws: `notFound` for an unknown plan; `badRow` for a currency or a day that is none, a day in a closed month or
+  ///   before the plan was there, and a day on which another price begins.
+  public func setPrice(
+    plan: String, _ price: DecimalText, _ currency: String, from: String?, replaces: Bool,
+    by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
+    try await require(plan)
+    try await Statement(
+      SQLFunction("set_plan_price", 5),
+      [.text(plan), .text(price.description), .text(currency), .text(from), .bool(replaces)],
+      while: "setting the price of plan \(plan)"
+    ) { _ in
+    }.run(on: database, as: actor)
+  }
+
+  /// Throws `notFound`, with the names of those that there are, for a plan that is not there.
+  private func require(_ plan: String) async throws(JobQueueError) {
+    let plans = try await limits()
+    guard plans.contains(where: { $0.name == plan }) else {
+      throw JobQueueError(
+        .notFound, "There is no plan \(plan).",
+        advice: "The plans are \(plans.map(\.name).joined(separator: ", ")).")
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import CommandLineTool
+import EventLoop
+import Support
+
+/// `analysisctl products`.
+enum ProductsCommand {
+  static let command = ControlCommand(
+    "products", abstract: "Show the products that this program serves, and check their files.",
+    discussion: """
+      A product is a file NAME.conf in the folder of --products, in the form of the configuration files: its name, the \
+      colours accent (on light pages) and accent-dark (on dark ones), a logo in the same folder, and features that are \
+      on or off. --as-product says which one the program runs as; a clinic may have its own (clinics set --product). A \
+      feature that is off is refused by every command that belongs to it, with exit code 4. The database is not asked.
+      """,
+    examples: [
+      Example("analysisctl products list --products /etc/analysis/products", "The products."),
+      Example(
+        "analysisctl products check --products /etc/analysis/products", "What is wrong with their files."),
+    ],
+    subcommands: [list, check])
+
+  private static let list = ControlCommand(
+    "list", abstract: "Show the products.",
+    examples: [Example("analysisctl products list --json", "For a program.")],
+    exitCodes: [.done, .refused, .nothingToDo, .usage, .unreadableInput, .tryLater], readsProduct: false
+  ) { context in
+    let response = try await read(context)
+    if let fault = response.faults.first { throw fault.failure }
+    try context.view.show(response)
+    return response.products.isEmpty ? .nothingToDo : .done
+  }
+
+  private static let check = ControlCommand(
+    "check", abstract: "Check the files of the products, their colours and logos.",
+    discussion: "Exit code 1 when something is wrong: each fault is shown with its file and line.",
+    examples: [Example("analysisctl products check", "Before the files are used.")],
+    exitCodes: [.done, .jobFailed, .nothingToDo, .usage, .unreadableInput, .tryLater], readsProduct: false
+  ) { context in
+    let response = try await read(context)
+    try context.view.show(response)
+    if !response.faults.isEmpty { return .jobFailed }
+    return response.products.isEmpty ? .nothingToDo : .done
+  }
+
+  /// Every product of the folder, by name, and what is wrong with the others.
+  private static func read(_ context: ControlContext) async throws -> ProductsResponse {
+    guard let folder = try context[ProductOptions.folder] else {
+      throw CommandFailure.usage("no folder of products is named", advice: "Name it with --products.")
+    }
+    let listing = Task(executorPreference: globalConcurrentExecutor) { try FolderListing(folder) }
+    var response = ProductsResponse()
+    for name in try await listing.value.others where name.hasSuffix(".conf") {
+      do {
+        let product = try await ProductOptions.read(String(name.dropLast(5)), in: folder)
+        _ = try await product.picture()
+        response.products.append(product)
+      } catch let failure as CommandFailure {
+        response.faults.append(.init(file: name, failure: failure))
+      }
+    }
+    return response
+  }
+}
+
+/// The products of a folder.
+struct ProductsResponse: Sendable, Presentable {
+  struct Fault: Sendable {
+    let file: String
+    let failure: CommandFailure
+  }
+
+  var products: [Product] = []
+  var faults: [Fault] = []
+
+  var json: JSONValue {
+    [
+      "products": .array(
+        products.map { product in
+          [
+            "product": .string(product.id), "name": .string(product.name),
+            "accent": .text(product.accent?.light.description),
+            "accent_dark": .text(product.accent?.dark.description), "logo": .text(product.logo),
+            "off": .array(product.offNames.map(JSONValue.string)),
+          ]
+        }),
+      "faults": .array(
+        faults.map { ["file": .string($0.file), "message": .string($0.failure.message)] }),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    var table = Table([
+      .init("PRODUCT"), .init("NAME", wraps: true), .init("ACCENT"), .init("DARK"), .init("LOGO"),
+      .init("OFF"),
+    ])
+    for product in products {
+      table.add([
+        Cell(product.id), Cell(product.name), Cell(product.accent?.light.description ?? "-"),
+        Cell(product.accent?.dark.description ?? "-"), Cell(product.logo == nil ? "no" : "yes"),
+        Cell(product.off.isEmpty ? "-" : product.offNames.joined(separator: ", ")),
+      ])
+    }
+    let shown = products.isEmpty ? "" : table.render(width: width, paint: paint)
+    if products.isEmpty, faults.isEmpty { return "No products.\n" }
+    return shown + faults.map { "\(paint.red("wrong")) \(printable($0.failure.message))\n" }.joined()
+  }
+}
+
+extension Product {
+  fileprivate var offNames: [String] { Feature.allCases.filter { off[$0] != nil }.map(\.rawValue) }
+}

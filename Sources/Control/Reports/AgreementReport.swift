@@ -1,0 +1,158 @@
+import PostgreSQL
+import Queue
+public import Support
+
+/// How often clinicians agree with the primary condition: a row a condition and band, then what was reviewed of
+/// analyses without a condition, and all together.
+enum AgreementReport: RowReport {
+  /// The columns, in an order that never changes.
+  static let columns: [Column] =
+    [
+      .text("row", "Row", for: .programs),
+      .text("condition", "Condition", for: .programs),
+      .text("name", "Name", for: .programs),
+      .text("label", "Condition", for: .people),
+      .text("normal", "Normal", for: .programs),
+      .text("band", "Band", for: .programs),
+      .text("mark", "Band", for: .people),
+      .number("agree", "Agree"),
+      .number("disagree", "Disagree"),
+      .number("unsure", "Unsure"),
+      .number("persons", "Persons"),
+    ] + VerdictCounts.shareColumns
+
+  static func put(_ row: AgreementRow, into cells: inout [ReportCell]) {
+    cells += [
+      .text(row.subject.name), ReportCell(row.condition?.id), ReportCell(row.condition?.name),
+      .text(row.label),
+      ReportCell(row.condition?.isNormal), ReportCell(row.condition?.band.rawValue), ReportCell(row.mark),
+    ]
+    cells += row.counts.cells
+  }
+
+  static func statement(for question: ReportQuestion) -> SQLStatement {
+    SQLStatement(
+      SQLFunction(
+        "agreement_report", 3, "o_row", "o_id", "o_name", "o_normal", "o_band", "o_agree", "o_disagree",
+        "o_unsure", "o_persons", "o_agreement", "o_low", "o_high", "o_hidden"
+      ).text,
+      [.int16(question.month.label), .int16(question.lastMonth.label), .text(question.reading)],
+      label: "the report of agreement")
+  }
+
+  static func read(_ row: Row, of question: ReportQuestion, each: (AgreementRow) throws -> Void) throws {
+    var condition: AgreementRow.Condition?
+    if let id = try row.stringIfPresent("o_id") {
+      let code = try row.int16("o_band")
+      guard let band = ConfidenceBand(code: code) else { throw ReportsError.unknown("band", Int64(code)) }
+      condition = .init(
+        id: id, name: try row.string("o_name"), isNormal: try row.bool("o_normal"), band: band)
+    }
+    try each(
+      AgreementRow(
+        condition: condition, isSum: try row.string("o_row") == "all",
+        counts: try VerdictCounts(row, question)))
+  }
+}
+
+/// What clinicians say of one condition in one band.
+public struct AgreementRow: Equatable, Sendable {
+  /// A primary condition, as it is stored with the results.
+  public struct Condition: Equatable, Sendable {
+    /// Its id at the endpoint.
+    public let id: String
+    /// Its name; of several, the first in byte order.
+    public let name: String
+    /// Whether it is the absence of a finding.
+    public let isNormal: Bool
+    /// How sure the endpoint was.
+    public let band: ConfidenceBand
+  }
+
+  /// The condition; nil where none was found, and for the sum.
+  public let condition: Condition?
+  /// Whether this is all together.
+  public let isSum: Bool
+  /// The verdicts.
+  public let counts: VerdictCounts
+
+  /// What programs tell the rows apart by.
+  enum Subject {
+    case condition, none, all
+
+    var name: String {
+      switch self {
+      case .condition: "condition"
+      case .none: "none"
+      case .all: "all"
+      }
+    }
+  }
+
+  var subject: Subject { isSum ? .all : condition == nil ? .none : .condition }
+
+  /// What people read.
+  public var label: String { condition?.name ?? (isSum ? "All" : "Without a condition") }
+  /// The band, as people read it: a normal condition has none, which would alarm by being sure.
+  public var mark: String? { condition.map { $0.isNormal ? "normal" : $0.band.rawValue } }
+}
+
+/// Verdicts and how far they agree. What is hidden has no numbers.
+public struct VerdictCounts: Equatable, Sendable {
+  /// The numbers, where they are shown.
+  public struct Shown: Equatable, Sendable {
+    /// Verdicts by what they say. Where several clinicians reviewed a job, each counts.
+    public let agree, disagree, unsure: Int64
+    /// Users whose analyses they are of, each once.
+    public let persons: Int64
+    /// The share of those who agree among those who agree or disagree; nil where nobody does either.
+    public let agreement: Double?
+    /// Between which shares the true one lies, with 95 % confidence (Wilson).
+    public let low, high: Double?
+  }
+
+  /// The numbers; nil: hidden.
+  public let shown: Shown?
+  /// From how many persons on they would be shown.
+  public let leastPersons: Int
+
+  /// What stands in the place of what is hidden: `<5`.
+  public var hiddenText: String { ReportCell.hiddenText(below: leastPersons) }
+
+  init(_ row: Row, _ question: ReportQuestion) throws {
+    leastPersons = question.leastPersons
+    guard try !row.bool("o_hidden") else {
+      shown = nil
+      return
+    }
+    shown = Shown(
+      agree: try row.int64("o_agree"), disagree: try row.int64("o_disagree"),
+      unsure: try row.int64("o_unsure"), persons: try row.int64("o_persons"),
+      agreement: try row.doubleIfPresent("o_agreement"), low: try row.doubleIfPresent("o_low"),
+      high: try row.doubleIfPresent("o_high"))
+  }
+
+  /// The share of those who agree with its interval: with four digits to programs, as percentages to people.
+  static let shareColumns: [Column] = [
+    .number("agreement", "Agreement", for: .programs),
+    .number("low", "Low", for: .programs),
+    .number("high", "High", for: .programs),
+    .number("agreement_shown", "Agreement", for: .people),
+    .number("low_shown", "Low", for: .people),
+    .number("high_shown", "High", for: .people),
+  ]
+
+  /// Agree, disagree, unsure, persons, and the share with its interval.
+  var cells: [ReportCell] {
+    guard let shown else { return (0..<10).map { _ in .hidden(below: leastPersons) } }
+    let shares = [shown.agreement, shown.low, shown.high]
+    return [
+      .integer(shown.agree), .integer(shown.disagree), .integer(shown.unsure), .integer(shown.persons),
+    ] + shares.map { ReportCell($0) } + shares.map(Self.percentage)
+  }
+
+  /// A share as a whole percentage.
+  static func percentage(_ share: Double?) -> ReportCell {
+    share.map { .percentage(Int64(($0 * 100).rounded())) } ?? .absent
+  }
+}

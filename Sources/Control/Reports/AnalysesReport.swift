@@ -1,0 +1,198 @@
+import PostgreSQL
+import Queue
+import Support
+
+/// What was found in each photo: a row an analysis. This report alone has millions of rows.
+enum AnalysesReport: Report {
+  /// The columns, in an order that never changes.
+  static let columns: [Column] =
+    [
+      .identifier("job", "Job"),
+      .text("user", "User"),
+      .text("kind", "Type"),
+    ]
+    + shown("primary", "Primary") + shown("secondary", "Secondary")
+    + [
+      .number("conditions", "Conditions", for: .programs),
+      .text("serious", "Serious"),
+      .text("consult", "Consult"),
+      .text("endpoint_serious", "Endpoint serious"),
+      .text("endpoint_consult", "Endpoint consult"),
+      .number("attempt", "Attempt", for: .programs),
+      .number("calls", "Calls", for: .programs),
+      .text("analysis", "Analysis", for: .programs),
+      .text("endpoint", "Endpoint", for: .programs),
+      .text("model", "Model", for: .programs),
+      .text("answered_at", "Answered", for: .programs),
+      .text("finished_at", "Finished"),
+    ]
+
+  static func put(_ row: AnalysesRow, into cells: inout [ReportCell]) {
+    cells.append(.identifier(row.job.value))
+    cells.append(.borrowed(row.user))
+    cells.append(.text(row.kind.rawValue))
+    putFinding(row.primary, into: &cells)
+    putFinding(row.secondary, into: &cells)
+    cells.append(.integer(row.conditionCount))
+    cells.append(ReportCell(row.isSerious))
+    cells.append(ReportCell(row.advisesConsultation))
+    cells.append(ReportCell(row.endpointSaysSerious))
+    cells.append(ReportCell(row.endpointAdvisesConsultation))
+    cells.append(.integer(row.attempt))
+    cells.append(.integer(row.calls))
+    cells.append(ReportCell(row.analysisID))
+    cells.append(ReportCell(row.endpoint))
+    cells.append(ReportCell(row.model))
+    cells.append(ReportCell(row.answeredAt))
+    cells.append(.time(row.finishedAt))
+  }
+
+  private static func shown(_ name: String, _ heading: String) -> [Column] {
+    [
+      .text("\(name)_id", heading, for: .programs),
+      .text("\(name)_name", heading),
+      .number("\(name)_confidence", "Confidence", for: .programs),
+      .number("\(name)_percentage", "%"),
+      .text("\(name)_band", "Band", for: .programs),
+      .text("\(name)_normal", "Normal", for: .programs),
+      .text("\(name)_mark", "Band", for: .people),
+    ]
+  }
+
+  /// People see a normal condition as such and without its band, which would alarm by being sure.
+  private static func putFinding(_ finding: AnalysesRow.Finding?, into cells: inout [ReportCell]) {
+    guard let finding else {
+      for _ in 0..<7 { cells.append(.absent) }
+      return
+    }
+    cells.append(.borrowed(finding.id))
+    cells.append(.borrowed(finding.name))
+    cells.append(.decimal(finding.confidence.value))
+    cells.append(.percentage(Int64(finding.confidence.percentage)))
+    cells.append(.text(finding.band.rawValue))
+    cells.append(.boolean(finding.isNormal))
+    cells.append(.text(finding.isNormal ? "normal" : finding.band.rawValue))
+  }
+
+  static func ask(
+    _ question: ReportQuestion, of database: some Queryable, deadline: Duration,
+    each: (AnalysesRow) throws -> Void
+  ) async throws {
+    let bounds = SQLStatement(
+      SQLFunction("analyses_bounds", 2, "shard", "first_job", "last_job").text,
+      [.int16(question.month.label), .text(question.reading)], label: "the bounds of the report of analyses")
+    let shards = try await database.query(bounds, deadline: deadline)
+    let page = try await Page(question, of: database, deadline: deadline)
+    var queries: [String] = []
+    for shard in shards {
+      let (number, last) = (try shard.int16("shard"), try shard.int64("last_job"))
+      for first in stride(from: try shard.int64("first_job"), through: last, by: pageSpan) {
+        queries.append(page.query(number, first...min(first + Int64(pageSpan) - 1, last)))
+      }
+    }
+    guard let first = queries.first else { return }
+    var rows = try await database.copied(first, label: page.label, deadline: deadline)
+    for query in queries.dropFirst() {
+      // The server works on the next page while this one is written.
+      async let following = database.copied(query, label: page.label, deadline: deadline)
+      try await rows.forEachRow(page.layout) { fields in try each(try row(&fields)) }
+      rows = try await following
+    }
+    try await rows.forEachRow(page.layout) { fields in try each(try row(&fields)) }
+  }
+
+  /// How many jobs' numbers a page is of: its rows fit into what the server may keep in memory.
+  private static let pageSpan = 8192
+
+  /// The columns in the order in which they are read.
+  private static let function = SQLFunction(
+    "report_analyses", 6, "job_id", "user_ref", "kind", "primary_id", "primary_name", "primary_confidence",
+    "primary_band", "primary_normal", "secondary_id", "secondary_name", "secondary_confidence",
+    "secondary_band", "secondary_normal", "condition_count", "serious", "consult", "endpoint_serious",
+    "endpoint_consult", "attempt", "calls", "analysis_id", "endpoint", "model", "answered_at",
+    "answered_local", "finished_at", "finished_local")
+
+  /// What is asked for each page, with what the server has quoted, since a COPY takes no parameters.
+  private struct Page {
+    let layout: RowLayout
+    let label = "the report of analyses"
+    private let month: String
+    private let reading: String
+    private let zone: String
+
+    init(_ question: ReportQuestion, of database: some Queryable, deadline: Duration) async throws {
+      let quoted = try await database.query(
+        SQLFiles.required("server/quote.sql"), [.text(question.reading), .text(question.zone)]
+      ).single()
+      month = String(question.month.label)
+      reading = try quoted.string("reading")
+      zone = try quoted.string("zone")
+      // No job has such a number: no row, but the columns' types.
+      let columns = SQLStatement(
+        function.text,
+        [
+          .int16(question.month.label), .text(question.reading), .text(question.zone), .int16(0), .int64(0),
+          .int64(-1),
+        ], label: label)
+      layout = try RowLayout(function.columns, of: try await database.query(columns, deadline: deadline))
+    }
+
+    func query(_ shard: Int16, _ jobs: ClosedRange<Int64>) -> String {
+      function.text(with: [
+        "\(month)::smallint", "\(reading)::text", "\(zone)::text", "\(shard)::smallint",
+        "\(jobs.lowerBound)::bigint", "\(jobs.upperBound)::bigint",
+      ])
+    }
+  }
+
+  private static func row(_ fields: inout FieldReader) throws -> AnalysesRow {
+    // Swift evaluates the arguments from left to right, as the columns come.
+    AnalysesRow(
+      job: JobID(try fields.int64()), user: try fields.text(), kind: try fields.kind(),
+      primary: try fields.finding(), secondary: try fields.finding(),
+      conditionCount: try fields.int64(), isSerious: try fields.boolIfPresent(),
+      advisesConsultation: try fields.boolIfPresent(), endpointSaysSerious: try fields.boolIfPresent(),
+      endpointAdvisesConsultation: try fields.boolIfPresent(), attempt: try fields.int64(),
+      calls: try fields.int64(), analysisID: try fields.textIfPresent(),
+      endpoint: try fields.textIfPresent(), model: try fields.textIfPresent(),
+      answeredAt: try fields.localTimeIfPresent(), finishedAt: try fields.localTime())
+  }
+}
+
+/// One analysed photo.
+struct AnalysesRow: Equatable, Sendable {
+  /// A condition as far as the report shows it.
+  struct Finding: Equatable, Sendable {
+    let id: BorrowedText
+    let name: BorrowedText
+    let confidence: Confidence
+    /// The band as it was stored with the result.
+    let band: ConfidenceBand
+    /// Whether it is the absence of a finding.
+    let isNormal: Bool
+  }
+
+  let job: JobID
+  let user: BorrowedText
+  let kind: AnalysisKind
+  let primary: Finding?
+  let secondary: Finding?
+  let conditionCount: Int64
+  /// By the setting `consult_from`; nil when no condition says, like the next three.
+  let isSerious: Bool?
+  let advisesConsultation: Bool?
+  /// The endpoint's own.
+  let endpointSaysSerious: Bool?
+  let endpointAdvisesConsultation: Bool?
+  /// The number of the attempt that brought the result.
+  let attempt: Int64
+  /// Calls of the endpoint for that attempt.
+  let calls: Int64
+  /// The answer's id at the endpoint.
+  let analysisID: BorrowedText?
+  let endpoint: BorrowedText?
+  let model: BorrowedText?
+  /// When the endpoint says that it answered; nil when it did not say.
+  let answeredAt: LocalTime?
+  let finishedAt: LocalTime
+}

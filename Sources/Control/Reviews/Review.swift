@@ -1,0 +1,96 @@
+import PostgreSQL
+import Queue
+public import Support
+
+/// What a clinician says of an analysis.
+public enum Verdict: String, Sendable, CaseIterable {
+  /// The primary condition is right.
+  case agree
+  /// It is not.
+  case disagree
+  /// It cannot be told; counted apart.
+  case unsure
+}
+
+/// A clinician's present verdict of a job's analysis.
+public struct Review: Sendable, Equatable {
+  /// The job.
+  public let job: JobID
+  /// The month in which the job counts.
+  public let period: Period
+  /// Whose job it is.
+  public let user: String
+  /// The verdict.
+  public let verdict: Verdict
+  /// Which version of it this is, from 1.
+  public let version: Int
+  /// The login of the database that gave it.
+  public let reviewer: String
+  /// When, in seconds since 1970.
+  public let at: Double
+  /// How many comments the job has, of whomever.
+  public let comments: Int
+
+  /// Its position in a list.
+  var cursor: TimeCursor { TimeCursor(at: at, job: job) }
+}
+
+/// A page of reviews, the latest first.
+public struct ReviewPage: Sendable, Equatable {
+  /// The reviews.
+  public let reviews: [Review]
+  /// Where the next page begins; nil when there is none.
+  public let next: TimeCursor?
+}
+
+/// Which reviews are meant.
+public struct ReviewFilter: Sendable, Equatable {
+  /// Only of this user's jobs.
+  public var user: String?
+  /// Only with this verdict.
+  public var verdict: Verdict?
+  /// Only of jobs that count in this month.
+  public var month: Period?
+
+  /// A filter; what is nil narrows nothing.
+  public init(user: String? = nil, verdict: Verdict? = nil, month: Period? = nil) {
+    self.user = user
+    self.verdict = verdict
+    self.month = month
+  }
+}
+
+/// What was said of a job at one moment.
+public struct ReviewRemark: Sendable, Equatable {
+  /// A verdict, or a comment.
+  public enum Said: Sendable, Equatable {
+    /// A version of a verdict, and since when it is replaced by another, in seconds since 1970; nil: it is present.
+    case verdict(Verdict, version: Int, replacedAt: Double?)
+    /// A comment, which may have several lines.
+    case comment(String)
+  }
+
+  /// When, in seconds since 1970.
+  public let at: Double
+  /// The login of the database.
+  public let by: String
+  /// What.
+  public let said: Said
+}
+
+/// What came of a review.
+public struct ReviewOutcome: Sendable, Equatable {
+  /// The number of the login's present verdict; 0: it has given none.
+  public let version: Int
+  /// What the login's verdict was before; nil: it had given none.
+  public let before: Verdict?
+  /// The number of the comment that was added; nil: none was.
+  public let comment: Int?
+
+  /// An outcome.
+  public init(version: Int, before: Verdict?, comment: Int?) {
+    self.version = version
+    self.before = before
+    self.comment = comment
+  }
+}

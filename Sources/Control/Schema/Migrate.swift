@@ -1,0 +1,106 @@
+import CommandLineTool
+import Queue
+import Support
+
+/// `analysisctl migrate`.
+enum MigrateCommand {
+  static let rolePrefix = Option<String?>(
+    "role-prefix", .string,
+    help:
+      "With what the names of the database's roles begin, for another installation on the same server. It is set by "
+      + "the first migration and kept.")
+  static let dryRun = Flag("dry-run", help: "Print the SQL that would be run, and run none of it.")
+
+  static let command = ControlCommand(
+    "migrate", abstract: "Make the database's schema, or bring it up to date.",
+    discussion: """
+      Each step is a transaction of its own; a run that is broken off is carried on by the next, and two at \
+      once are safe. A migration that was edited after it had been applied is refused. A step waits 2 s at most for a \
+      lock, since others wait behind it; then it says who has it, lets them through and tries again, for an hour.
+
+      The roles of the installation (analysis_owner, analysis_worker and so on) are made too. They belong to the whole \
+      server, and an ordinary login may not make them: then it says what an administrator has to run once.
+      """,
+    examples: [
+      Example("analysisctl migrate", "Apply what is missing."),
+      Example("analysisctl migrate --dry-run", "Read it first."),
+    ],
+    inputs: [rolePrefix, dryRun],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission], keepsEnd: false
+  ) { context in
+    let (isDryRun, rolePrefix) = (try context[dryRun], try context[rolePrefix])
+    return try await context.withSession(schema: .none) { session in
+      let migrator = Migrator(session.database, rolePrefix: rolePrefix)
+      let steps =
+        isDryRun
+        ? try await migrator.plan()
+        : try await migrator.migrate({ _ in }, waiting: { session.console.say($0.message) })
+      let version = try await migrator.status().version
+      try session.view.show(MigrateResponse(isDryRun: isDryRun, steps: steps, version: version))
+      return .done
+    }
+  }
+}
+
+/// What was run, or would be; a dry run as SQL that psql would run as it stands.
+struct MigrateResponse: Sendable, Equatable, Presentable {
+  let isDryRun: Bool
+  let steps: [MigrationStep]
+  /// The schema's version now.
+  let version: Int
+
+  var json: JSONValue {
+    [
+      "dry_run": .bool(isDryRun), "version": .count(version),
+      "steps": .array(
+        steps.map { step in
+          [
+            "name": .string(step.name), "kind": .string(step.kindName), "sha256": .string(step.checksum),
+            "sql": isDryRun ? .string(step.sql) : .null,
+          ]
+        }),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    if steps.isEmpty {
+      let line = "The schema is up to date (version \(version))."
+      return isDryRun ? "-- \(line)\n" : line + "\n"
+    }
+    if isDryRun {
+      return steps.map { step in
+        let sql = step.sql.last == "\n" ? step.sql : step.sql + "\n"
+        return "-- \(step.kindName) \(step.name)\n\(sql)\n"
+      }.joined()
+    }
+    return steps.map { "applied \($0.kindName) \($0.name)\n" }.joined()
+      + "The schema is at version \(version).\n"
+  }
+}
+
+extension MigrationWait {
+  /// Says what a step waits for, and who has it.
+  fileprivate var message: String {
+    let holders = blockers.map { blocker in
+      let name =
+        blocker.process.map { "process \($0)" }
+        ?? "prepared transaction \(printable(blocker.prepared ?? "?"))"
+      let role = blocker.role.map { " of role \(printable($0))" } ?? ""
+      let since = blocker.since.map { ", open since \(Moment.short($0))" } ?? ""
+      return name + role + since
+    }
+    let what = self.object.map { " for \(printable($0))" } ?? " for a lock"
+    let who = holders.isEmpty ? "" : ", which is held by " + holders.joined(separator: "; ")
+    return "\(step) waits\(what)\(who). It is tried again until they end."
+  }
+}
+
+extension MigrationStep {
+  fileprivate var kindName: String {
+    switch kind {
+    case .preparation: "preparation"
+    case .migration: "migration"
+    case .functions: "functions"
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import CommandLineTool
+import EventLoop
+import HTTPServing
+import Images
+import PostgreSQL
+import Queue
+import Support
+
+/// `analysisctl serve`.
+enum ServeCommand {
+  static let listen = Option(
+    "listen", .listenAddress, default: ListenAddress(host: "127.0.0.1", port: 8080),
+    environment: "ANALYSIS_LISTEN", key: "listen", help: "Where to listen; with port 0 on any free port.")
+  static let fromAnywhere = Flag(
+    "listen-from-anywhere", environment: "ANALYSIS_LISTEN_FROM_ANYWHERE", key: "listen-from-anywhere",
+    help:
+      "Allow --listen at an address that other machines reach; nobody is asked for a password there. The dashboard "
+      + "is served there only with --token-file and --behind-tls.")
+  static let tokenFile = Option<String?>(
+    "token-file", .path, environment: "ANALYSIS_TOKEN_FILE", key: "token-file",
+    help:
+      "File (mode 0600) with a token of at least 16 characters, which each browser shows once to read the dashboard; "
+      + "a bare name is a service credential. Needs --behind-tls.")
+  static let behindTLS = Flag(
+    "behind-tls", environment: "ANALYSIS_BEHIND_TLS", key: "behind-tls",
+    help:
+      "Say that browsers reach the dashboard by HTTPS alone, through a proxy that passes on the Host header. Needs "
+      + "--token-file.")
+
+  static let command = ControlCommand(
+    "serve",
+    abstract: "Serve the dashboard, the queue's metrics and its health by HTTP, until it is stopped.",
+    discussion: """
+      The dashboard is at /: what waits and runs, jobs, failures, batches, workers, usage, and the audit, as far as \
+      the login that started this may see them. Each change is confirmed, and the audit names that login. Who needs \
+      other rights starts another one. Every user of this machine can read it and act as the login. For other \
+      machines, --token-file and --behind-tls are needed: a browser shows the token once and then has a cookie for \
+      8 hours.
+
+      The page of usage shows beside each user their photo, as far as users prefetch-photos has put it into the folder \
+      of --url-cache (nothing is fetched for a page), else the logo of their clinic, else their initials. Photos and \
+      initials of names are for logins that may read who users are.
+
+      /metrics is what Prometheus reads: jobs by state, type and priority, the oldest that waits, workers, breakers, \
+      dead jobs by cause, refusals, the last report, the database's size. /healthz says that the process works, and \
+      /readyz whether the database answers, with 503 when it does not. No token is asked for there, and none of the \
+      three names a user.
+
+      The database is asked at most every 5 s, however many read. Each worker serves its own counts, see \
+      analysis-worker --metrics.
+      """,
+    examples: [
+      Example("analysisctl serve", "The dashboard at http://127.0.0.1:8080/, until Ctrl-C."),
+      Example("analysisctl serve --listen [::1]:9465", "At another address."),
+      Example(
+        "analysisctl serve --token-file dashboard.token --behind-tls",
+        "For a proxy on this machine that browsers reach by HTTPS."),
+    ],
+    inputs: [
+      listen, fromAnywhere, tokenFile, behindTLS, KeyFileOption.path, RemoteImageOptions.hosts,
+      RemoteImageOptions.cache, RemoteImageOptions.cacheSize,
+    ],
+    exitCodes: [.done, .usage, .unreadableInput, .unreachable, .tryLater, .permission], keepsEnd: false
+  ) { context in
+    let address = try context[listen]
+    let token = try await token(context)
+    let keys = try await KeyFileOption.read(context)
+    let remote = try RemoteImageArguments(context)
+    let rule = ListenRule(option: "--listen", flag: "--listen-from-anywhere")
+    try rule.check(address, isAllowed: try context[fromAnywhere], context.console)
+    var database = ConnectionConfiguration(try context[CommonOptions.database])
+    // What open pages cost is bounded by the statement, and few are sent: none is worth the question before it is kept.
+    database.keepsStatements = false
+    return try await context.withSession(database: database, keepsEnd: false) { session in
+      let monitor = QueueMonitor(session.database)
+      try await begin(monitor, session)
+      let pages = pages(monitor, session.loop).routes
+      return try await remote.withCache(session, keys: keys, isNeeded: remote.cache != nil && keys != nil) {
+        photos in
+        let dashboard = try await dashboard(session, monitor, address, token, keys, photos)
+        let server = try rule.serve(
+          address, pages + (dashboard?.routes ?? []), bounds: Dashboard.bounds, events: dashboard?.events)
+        session.console.say(
+          "Serving http://\(server.address)/"
+            + (dashboard == nil ? "metrics, /healthz and /readyz." : ", /metrics, /healthz and /readyz."))
+        let service = ServiceNotification(environment: context.environment)
+        service.ready()
+        // A step of the history is ten seconds long.
+        let keeper = Task {
+          while (try? await Task.sleep(for: .seconds(10))) != nil { await monitor.keepHistory() }
+        }
+        await session.interruption.asked()
+        keeper.cancel()
+        service.stopping()
+        await server.stop()
+        return .done
+      }
+    }
+  }
+
+  /// Reads the queue for the first time. A login that may not read it is refused now, and does not get pages without numbers;
+  /// one that may see another page is served all the same.
+  private static func begin(_ monitor: QueueMonitor, _ session: ControlSession) async throws {
+    do {
+      try await monitor.refresh()
+    } catch let error as JobQueueError where error.lacksRole {
+      let login = try await DatabaseLogin.read(session.database)
+      guard !login.roles.isDisjoint(with: CommandRoles.roles(for: "serve")) else { throw error }
+      session.console.say(
+        "warning: login \(login.name) may not read the queue's status: /metrics has no numbers, and the pages that need "
+          + "another role say so.")
+    }
+  }
+
+  /// The dashboard; none where others reach the address and no token protects it.
+  private static func dashboard(
+    _ session: ControlSession, _ monitor: QueueMonitor, _ address: ListenAddress, _ token: Secret?,
+    _ keys: KeyRing?, _ photos: RemoteImageCache?
+  ) async throws -> Dashboard? {
+    guard token != nil || address.isLoopback else { return nil }
+    let owner = session.context.dependencies.owner()
+    let decoders = ImageDecoders(slots: 1)
+    let product = session.context.product
+    let context = try await DashboardContext(
+      session.database, monitor, owner: owner, reviewsRefusal: product?.refusal(of: .reviews),
+      openPicture: { try await opened($0, keys) },
+      openPhoto: { url in
+        guard let photo = await photos?.kept(url) else { return nil }
+        // Nobody has judged yet whether it is a picture, and what else is in it.
+        return try? await decoders.clean(photo, limits: Self.photoLimits).bytes
+      })
+    let logo = try await product?.picture()?.bytes
+    let skin = product.map { Skin(name: $0.name, accent: $0.accent, logo: logo) } ?? .usual
+    return Dashboard(context, token.map(Door.Rule.token) ?? .thisMachine, skin: skin)
+  }
+
+  /// What a photo beside a name has at most.
+  private static let photoLimits = ImageLimits(maxOutputBytes: 20_000, maxDimension: 96)
+
+  /// A picture for a page, which says where it cannot be read why.
+  private static func opened(_ picture: ExportedImage, _ keys: KeyRing?) async throws -> [UInt8] {
+    do {
+      return try await StoredPicture.opened(picture, keys)
+    } catch let error as StoredPicture.Unreadable {
+      throw UnreadablePicture(error.reason)
+    } catch is CommandFailure {
+      throw UnreadablePicture(
+        "It is encrypted, and this dashboard has no key file.", advice: "Start serve with --key-file.")
+    }
+  }
+
+  /// The dashboard's token; nil where none is asked for.
+  private static func token(_ context: ControlContext) async throws -> Secret? {
+    let isBehindTLS = try context[behindTLS]
+    guard let path = try context[tokenFile] else {
+      guard !isBehindTLS else {
+        throw CommandFailure.usage(
+          "--behind-tls lets other machines in, and without --token-file nobody would be asked for a token",
+          advice: "Name a file with a token: --token-file.")
+      }
+      return nil
+    }
+    guard isBehindTLS else {
+      throw CommandFailure.usage(
+        "--token-file needs --behind-tls: without TLS everybody on the way could read the token",
+        advice: "Put a proxy in front that browsers reach by HTTPS, and give --behind-tls.")
+    }
+    let environment = context.environment
+    let secret = try await onThread { () throws(SystemError) in
+      try SecretFile.read(path, environment: environment)
+    }
+    guard secret.reveal().utf8.count >= 16 else {
+      throw CommandFailure.usage(
+        "the token in \(path) is shorter than 16 characters",
+        advice: "Make one: openssl rand -hex 32 > \(path)")
+    }
+    return secret
+  }
+
+  private static func pages(_ monitor: QueueMonitor, _ loop: EventLoop) -> MonitoringPages {
+    MonitoringPages(
+      metrics: { await monitor.metrics() },
+      loops: [loop],
+      readiness: { await monitor.readiness() })
+  }
+}

@@ -1,0 +1,67 @@
+public import PostgreSQL
+public import Queue
+
+/// A value in the database that holds for the whole installation.
+public struct Setting: Sendable, Equatable {
+  /// Its name, for instance `keep_images`.
+  public let name: String
+  /// What it is now.
+  public let value: String
+  /// What it is until somebody changes it.
+  public let standard: String
+  /// What an empty value means, for instance `for ever`; nil where it may not be empty.
+  public let emptyMeaning: String?
+  /// What it is for.
+  public let meaning: String
+}
+
+/// The settings of an installation. What each may be is in `analysis.check_setting_value`.
+public struct SettingDirectory: Sendable {
+  private let database: ConnectionPool
+
+  /// The settings of a database.
+  public init(_ database: ConnectionPool) {
+    self.database = database
+  }
+
+  /// Every setting.
+  public func list() async throws(JobQueueError) -> [Setting] {
+    try await Statement(
+      SQLFunction("list_settings", 0, "o_name", "o_value", "o_default", "o_empty", "o_meaning"), [],
+      while: "listing the settings"
+    ) { rows in
+      try rows.map { row in
+        Setting(
+          name: try row.string("o_name"), value: try row.string("o_value"),
+          standard: try row.string("o_default"), emptyMeaning: try row.stringIfPresent("o_empty"),
+          meaning: try row.string("o_meaning"))
+      }
+    }.run(on: database)
+  }
+
+  /// What a setting is now, where it can be changed to a value. Nothing is changed.
+  ///
+  /// - Throws: `badRow` with the rule, where it cannot have this value.
+  public func preview(_ name: String, value: String) async throws(JobQueueError) -> String {
+    try await Statement(
+      SQLFunction("preview_setting", 2), [.text(name), .text(storable(value))],
+      while: "looking at setting \(name)"
+    ) { rows in
+      try rows.single().string("preview_setting")
+    }.run(on: database)
+  }
+
+  /// Changes a setting; false, and nothing is changed, where it is not `before` any more.
+  ///
+  /// - Throws: `badRow` with the rule, where it cannot have this value.
+  public func set(
+    _ name: String, value: String, before: String, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> Bool {
+    try await Statement(
+      SQLFunction("set_setting", 3), [.text(name), .text(storable(value)), .text(before)],
+      while: "changing setting \(name)"
+    ) { rows in
+      try rows.single().bool("set_setting")
+    }.run(on: database, as: actor)
+  }
+}

@@ -1,0 +1,35 @@
+import PostgreSQL
+import Queue
+import Support
+
+/// Whether jobs are run, and why not, as `analysis.queue_state` says it once for all who show it.
+public struct QueueState: Sendable, Equatable, Decodable {
+  /// What the queue does.
+  public enum Name: String, Sendable, CaseIterable, Decodable {
+    case working, paused
+    case noWorker = "no worker"
+    case endpointShut = "endpoint shut"
+  }
+
+  /// What the queue does.
+  public let name: Name
+  /// Of which type, and why, as far as there is more to say.
+  public let why: String?
+
+  /// A state with its parts.
+  public init(_ name: Name, why: String? = nil) {
+    self.name = name
+    self.why = why
+  }
+
+  /// `working`, `paused: ear jobs, the lamp is broken`.
+  public var words: String { name.rawValue + (why.map { ": \(printable($0))" } ?? "") }
+
+  static let statement = Statement(
+    SQLFunction("queue_state", 0, "o_state", "o_why"), [], while: "reading the queue's state"
+  ) { rows in
+    let row = try rows.single()
+    let why = try row.stringIfPresent("o_why")
+    return Name(rawValue: try row.string("o_state")).map { QueueState($0, why: why) }
+  }
+}

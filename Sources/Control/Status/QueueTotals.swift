@@ -1,0 +1,47 @@
+public import PostgreSQL
+public import Queue
+
+/// What metrics show beside the status: sums over all users, which change slowly and cost more than the
+/// status does. Ask once a minute at most.
+public struct QueueTotals: Sendable, Equatable {
+  /// Submits that the limits of the present month have refused; it begins anew with each month.
+  public let refusedByMonthLimit: Int
+  /// When the last month's statement was closed, in seconds since 1970; nil before the first.
+  public let lastStatementAt: Double?
+  /// Webhooks that are switched off.
+  public let webhooksOff: Int
+  /// Jobs that are dead, by the class of their failure.
+  public let dead: [String: Int]
+  /// How many bytes the database may have before submits are refused; nil without a limit.
+  public let databaseLimit: Int64?
+
+  /// How many statements `read` takes.
+  public static let statements = 3
+  /// How many causes of deaths are looked at.
+  private static let mostCauses: Int32 = 1000
+  private static let deadline: Duration = .seconds(10)
+
+  /// Asks a database.
+  public static func read(_ database: ConnectionPool) async throws(JobQueueError) -> QueueTotals {
+    let (refused, closedAt, webhooksOff) = try await Statement(
+      SQLFunction("month_totals", 0, "o_refused", "o_closed_at", "o_webhooks_off"), [],
+      while: "reading the month's totals"
+    ) { rows in
+      let row = try rows.single()
+      return (
+        try row.int("o_refused"), try row.secondsIfPresent("o_closed_at"), try row.int("o_webhooks_off")
+      )
+    }.run(on: database, deadline: deadline)
+    let causes = try await Statement(
+      SQLFunction("dead_causes", 2, "o_class", "o_count"),
+      [.timestamp(Timestamp(secondsSince1970: 0)), .int32(mostCauses)], while: "reading why jobs died"
+    ) { rows in
+      try rows.map { (try $0.string("o_class"), try $0.int("o_count")) }
+    }.run(on: database, deadline: deadline)
+    let settings = try await SettingDirectory(database).list()
+    return QueueTotals(
+      refusedByMonthLimit: refused, lastStatementAt: closedAt, webhooksOff: webhooksOff,
+      dead: Dictionary(causes, uniquingKeysWith: +),
+      databaseLimit: settings.first { $0.name == "max_database_bytes" }.flatMap { Int64($0.value) })
+  }
+}

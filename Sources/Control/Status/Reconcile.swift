@@ -1,0 +1,112 @@
+import CommandLineTool
+import Support
+
+/// `analysisctl reconcile`.
+enum ReconcileCommand {
+  static let month = Option<MonthChoice?>(
+    "month", .monthChoice, help: "Only this month: YYYY-MM, current or previous; every month unless given.")
+
+  static let command = ControlCommand(
+    "reconcile", abstract: "Recount everybody's use from the jobs themselves.",
+    discussion: """
+      Every counter must be the analyses of the user's month, the jobs that are still open, and the refunds that \
+      are not settled. Every job must have ended, or wait, be scheduled or run. A difference and a job that is \
+      lost are listed, and the exit code is 1.
+      """,
+    examples: [
+      Example("analysisctl reconcile", "Every month."),
+      Example("analysisctl reconcile --month previous", "Before the bills go out."),
+    ],
+    inputs: [month], exitCodes: [.done, .jobFailed, .usage, .unreachable, .tryLater]
+  ) { context in
+    let choice = try context[month]
+    return try await context.withSession { session in
+      let month = try await choice?.period(session.database)
+      // Each reads on a connection of its own: the server works on both at once.
+      async let lost = Reconciliation.lostJobs(session.database, month: month)
+      let response = ReconcileResponse(
+        month: month, differences: try await Reconciliation.run(session.database, month: month),
+        lost: try await lost)
+      try session.view.show(response)
+      return response.isSound ? .done : .jobFailed
+    }
+  }
+}
+
+/// Where counters and jobs disagree, and which jobs are lost.
+struct ReconcileResponse: Sendable, Equatable, Presentable {
+  /// Nil for every month.
+  let month: Period?
+  let differences: [UsageDifference]
+  let lost: LostJobs
+
+  var isSound: Bool { differences.isEmpty && lost.count == 0 }
+
+  var json: JSONValue {
+    [
+      "month": .month(month), "agrees": .bool(isSound),
+      "differences": .array(
+        differences.map { difference in
+          [
+            "user": .string(difference.user), "shard": .count(difference.shard),
+            "month": .month(difference.period), "used": .count(difference.used),
+            "pending_refunds": .count(difference.pendingRefunds), "analysed": .count(difference.analysed),
+            "open": .count(difference.open), "difference": .count(difference.difference),
+          ]
+        }),
+      "lost": .count(lost.count),
+      "lost_jobs": .array(
+        lost.first.map { job in
+          [
+            "job": .id(job.id), "user": .string(job.user), "shard": .count(job.shard),
+            "month": .month(job.period), "created_at": .time(job.createdAt),
+          ]
+        }),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    let scope = month.map { "of \($0)" } ?? "of every month"
+    return differences(differences, scope, width, paint) + lost(lost, width, paint)
+  }
+
+  private func differences(
+    _ differences: [UsageDifference], _ scope: String, _ width: Int?, _ paint: Paint
+  ) -> String {
+    guard !differences.isEmpty else { return "The counters \(scope) agree with the jobs.\n" }
+    var table = Table([
+      .init("USER", wraps: true), .init("MONTH"), .init("COUNTER", alignment: .right),
+      .init("REFUNDS", alignment: .right), .init("ANALYSED", alignment: .right),
+      .init("OPEN", alignment: .right), .init("DIFFERENCE", alignment: .right),
+    ])
+    for difference in differences {
+      table.add([
+        Cell(difference.user), Cell(difference.period.description), Cell(difference.used),
+        Cell(difference.pendingRefunds), Cell(difference.analysed), Cell(difference.open),
+        Cell(difference.difference, .red),
+      ])
+    }
+    return "The counters \(scope) do not agree with the jobs:\n" + table.render(width: width, paint: paint)
+  }
+  private func lost(_ lost: LostJobs, _ width: Int?, _ paint: Paint) -> String {
+    guard let first = lost.first.first else { return "" }
+    var table = Table([
+      .init("JOB", alignment: .right), .init("USER", shrinks: true), .init("MONTH"), .init("SUBMITTED"),
+    ])
+    for job in lost.first {
+      table.add([
+        Cell(job.id.description, .red), Cell(job.user), Cell(job.period.description),
+        Cell(Moment.short(job.createdAt)),
+      ])
+    }
+    let named = lost.count > lost.first.count ? ".\nThe first \(lost.first.count)" : ""
+    return """
+      \(lost.count == 1 ? "1 job is" : "\(lost.count) jobs are") in no table of the queue, and no worker will find \
+      \(lost.count == 1 ? "this job" : "these jobs")\(named):
+      \(table.render(width: width, paint: paint))\
+      Cancel what is lost, which gives the units back, and submit the pictures again:
+      analysisctl jobs cancel \(first.id)\(lost.count > 1 ? " ..." : "")
+
+      """
+  }
+}

@@ -1,0 +1,169 @@
+import Images
+import Queue
+import Support
+
+/// Reads, cleans and encrypts images, a few at a time.
+struct ImageIntake: Sendable {
+  /// An item whose image is ready, or refused.
+  struct Prepared: Sendable {
+    let item: SubmitItem
+    let image: Result<ReadyImage, Refused>
+
+    /// Whether the image itself is refused.
+    var isRefused: Bool {
+      guard case .failure(let refused) = image else { return false }
+      return !refused.wasCancelled && refused.fault == nil
+    }
+
+    /// Why no image can be cleaned here, if that is so.
+    var fault: ImageDecoderError? { if case .failure(let refused) = image { refused.fault } else { nil } }
+  }
+
+  /// An image as it is to be stored.
+  struct ReadyImage: Sendable {
+    /// Clean, and encrypted if there is a stored key.
+    let bytes: [UInt8]
+    /// Of the clean image; under a key where it is encrypted.
+    let sha256: [UInt8]
+    let width: Int
+    let height: Int
+    let isBelowModelSide: Bool
+    let storedKey: StoredKey?
+  }
+
+  struct Refused: Error, Equatable {
+    let refusal: Refusal
+    /// Whether nobody waited for it any more, which says nothing of the image.
+    var wasCancelled = false
+    /// Why no image can be cleaned here, which says nothing of this one.
+    var fault: ImageDecoderError?
+  }
+
+  private let limits: ImageLimits
+  /// What is sent of each type's images.
+  private let rules: [AnalysisKind: ImageRules]
+  private let decoders: ImageDecoders
+  /// Under what images are encrypted; nil to leave them in plaintext.
+  private let keys: KeyRing?
+  /// Where images by URL come from; nil where there are none.
+  private let remote: RemoteImageCache?
+  /// How many are worked on at once.
+  private let width: Int
+  /// A chunk is full when it has so many bytes of clean images.
+  private let chunkBytes: Int
+  /// A chunk is full when it has so many items.
+  private let chunkCount: Int
+
+  init(
+    limits: ImageLimits, rules: [AnalysisKind: ImageRules] = [:], decoders: ImageDecoders = ImageDecoders(),
+    keys: KeyRing? = nil, remote: RemoteImageCache? = nil, width: Int = 4, chunkBytes: Int = 8_000_000,
+    chunkCount: Int = 200
+  ) {
+    self.limits = limits
+    self.rules = rules
+    self.decoders = decoders
+    self.keys = keys
+    self.remote = remote
+    self.width = max(1, width)
+    self.chunkBytes = chunkBytes
+    self.chunkCount = chunkCount
+  }
+
+  /// Prepares the next items, in their order, until a chunk is full, the items are used up, no image can be cleaned
+  /// here, or `isStopped` says so.
+  ///
+  /// No more than a chunk and what is being worked on is ever in memory.
+  func chunk(_ items: ArraySlice<SubmitItem>, isStopped: @Sendable () -> Bool) async -> [Prepared] {
+    await withTaskGroup(of: (Int, Prepared).self) { group in
+      var done: [(Int, Prepared)] = []
+      var bytes = 0
+      var next = items.startIndex
+      var running = 0
+      var isFaulty = false
+      while true {
+        while running < width, !isFaulty, next < items.endIndex, bytes < chunkBytes,
+          next - items.startIndex < chunkCount, !isStopped()
+        {
+          let (index, item) = (next, items[next])
+          // Reading and encrypting take long: neither may keep the event loop's thread.
+          group.addTask(executorPreference: globalConcurrentExecutor) { (index, await prepare(item)) }
+          next += 1
+          running += 1
+        }
+        guard let (index, prepared) = await group.next() else { break }
+        running -= 1
+        if case .success(let image) = prepared.image { bytes += image.bytes.count }
+        isFaulty = isFaulty || prepared.fault != nil
+        done.append((index, prepared))
+      }
+      return done.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+  }
+
+  private func prepare(_ item: SubmitItem) async -> Prepared {
+    do throws(Refused) {
+      return Prepared(item: item, image: .success(try encrypted(try await clean(item), of: item)))
+    } catch {
+      return Prepared(item: item, image: .failure(error))
+    }
+  }
+
+  private func encrypted(_ image: CleanImage, of item: SubmitItem) throws(Refused) -> ReadyImage {
+    do throws(ImageEncryptionError) {
+      // Without a user there is nobody to bind it to, and it is refused for that.
+      let stored = try KeptImage(image.bytes, of: item.user ?? "", item.user == nil ? nil : keys)
+      return ReadyImage(
+        bytes: stored.bytes, sha256: stored.sha256, width: image.width, height: image.height,
+        isBelowModelSide: image.isBelowModelSide,
+        storedKey: stored.key.map { StoredKey(keyID: $0.keyID.value, wrappedKey: $0.bytes) })
+    } catch {
+      throw Refused(
+        refusal: Refusal(code: "not_encrypted", sentence: error.message, advice: error.advice))
+    }
+  }
+
+  private func clean(_ item: SubmitItem) async throws(Refused) -> CleanImage {
+    let limits = limits.following(item.kind.flatMap { rules[$0] } ?? .usual)
+    do {
+      switch item.source {
+      case .none(let refusal): throw Refused(refusal: refusal)
+      case .bytes(let bytes): return try await decoders.clean(bytes, limits: limits)
+      case .url(let url):
+        // Judged like a file, by its bytes alone.
+        return try await decoders.clean(fetch(url), limits: limits)
+      case .file(let path):
+        return try await decoders.clean(InputFile.read(path, limit: limits.maxBytes), limits: limits)
+      }
+    } catch let refused as Refused {
+      throw refused
+    } catch let fault as InputFile.Fault where fault.code == ImageRefusal.Code.fileTooLarge.name {
+      // The same message as for what came from elsewhere.
+      let refusal = ImageRefusal.fileTooLarge(bytes: fault.size, limit: limits.maxBytes)
+      throw Refused(refusal: Refusal(code: fault.code, sentence: refusal.message, advice: nil))
+    } catch let fault as InputFile.Fault {
+      throw Refused(
+        refusal: Refusal(code: fault.code, sentence: fault.sentence, advice: fault.advice))
+    } catch let error as RemoteImageError {
+      throw Refused(
+        refusal: Refusal(code: error.code.name, sentence: error.message, advice: error.advice),
+        wasCancelled: error.code == .cancelled || error.code == .closed)
+    } catch UndecodedImage.refused(let refusal) {
+      throw Refused(
+        refusal: Refusal(code: refusal.code.name, sentence: refusal.message, advice: nil))
+    } catch UndecodedImage.unavailable(let fault) {
+      throw Refused(
+        refusal: Refusal(code: "no_decoder", sentence: fault.description, advice: nil), fault: fault)
+    } catch UndecodedImage.cancelled {
+      throw Refused(
+        refusal: Refusal(code: "cancelled", sentence: "the command was ended", advice: nil),
+        wasCancelled: true)
+    } catch {
+      throw Refused(refusal: Refusal(code: "not_processed", sentence: "\(error)", advice: nil))
+    }
+  }
+
+  private func fetch(_ url: String) async throws -> [UInt8] {
+    guard let remote else { throw RemoteImageArguments.notEnabled }
+    return try await remote.image(at: url)
+  }
+}

@@ -1,0 +1,99 @@
+public import PostgreSQL
+public import Queue
+
+/// A user's token as it is kept: without its hash.
+public struct TokenRecord: Sendable, Equatable {
+  /// Its number among the user's.
+  public let number: Int
+  /// What the office calls it.
+  public let label: String?
+  /// The login that added it.
+  public let createdBy: String
+  /// Seconds since 1970, here and below.
+  public let createdAt: Double
+  /// Nil: it does not expire.
+  public let expiresAt: Double?
+  /// Nil: it was not revoked.
+  public let revokedAt: Double?
+  /// The day of its last use, by UTC, as `2026-10-01`; nil: it was not used.
+  public let lastUsedOn: String?
+  /// `valid`, `expired` or `revoked`.
+  public let state: String
+}
+
+/// The tokens of users, by which their apps reach the gateway.
+public struct TokenDirectory: Sendable {
+  private let database: ConnectionPool
+
+  /// The tokens of a database.
+  public init(_ database: ConnectionPool) {
+    self.database = database
+  }
+
+  /// Adds a token of a user by its hash, and answers its number.
+  ///
+  /// - Parameters:
+  ///   - shard: the user's shard.
+  ///   - expiresAt: when it expires, in seconds since 1970; nil for never.
+  /// - Throws: `notFound` for a user whom the login does not see; `badRow` for a label or a time that cannot be.
+  public func add(
+    _ hash: [UInt8], of user: String, inShard shard: Int16, label: String?, expiresAt: Double?,
+    by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> Int {
+    let number = try await Statement(
+      SQLFunction("add_token", 5),
+      [
+        .int16(shard), .text(user), .bytes(hash), .text(label.map(storable)),
+        .timestamp(timestamp(expiresAt)),
+      ], while: "adding a token of user \(user)"
+    ) { rows in
+      try rows.single().int32IfPresent("add_token")
+    }.run(on: database, as: actor)
+    guard let number else { throw UserDirectory.unknown(user) }
+    return Int(number)
+  }
+
+  /// The tokens of a user, by number.
+  public func list(of user: String) async throws(JobQueueError) -> [TokenRecord] {
+    let shard = try await ShardDirectory(database).shard(of: user)
+    return try await Statement(
+      SQLFunction(
+        "list_tokens", 2, "o_number", "o_label", "o_created_at", "o_created_by", "o_expires_at",
+        "o_revoked_at", "o_last_used_on", "o_state"),
+      [.int16(shard), .text(user)], while: "listing the tokens of user \(user)"
+    ) { rows in
+      try rows.map { row in
+        TokenRecord(
+          number: try row.int("o_number"), label: try row.stringIfPresent("o_label"),
+          createdBy: try row.string("o_created_by"), createdAt: try row.seconds("o_created_at"),
+          expiresAt: try row.secondsIfPresent("o_expires_at"),
+          revokedAt: try row.secondsIfPresent("o_revoked_at"),
+          lastUsedOn: try row.stringIfPresent("o_last_used_on"), state: try row.string("o_state"))
+      }
+    }.run(on: database)
+  }
+
+  /// Revokes a token of a user, or all of them, and answers how many were valid.
+  ///
+  /// - Parameter number: the token's; nil for all.
+  /// - Throws: `notFound` for a user whom the login does not see, and for a token that there is not.
+  public func revoke(
+    _ number: Int?, of user: String, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> Int {
+    let shard = try await ShardDirectory(database).shard(of: user)
+    let count = try await Statement(
+      SQLFunction("revoke_tokens", 3),
+      [.int16(shard), .text(user), .int32(number.map { Int32(clamping: $0) })],
+      while: "revoking tokens of user \(user)"
+    ) { rows in
+      try rows.single().int32IfPresent("revoke_tokens")
+    }.run(on: database, as: actor)
+    guard let count else {
+      guard let number else { throw UserDirectory.unknown(user) }
+      throw JobQueueError(
+        .notFound, "There is no token \(number) of a user \(user).",
+        advice: "Look with analysisctl users token list.")
+    }
+    return Int(count)
+  }
+}

@@ -1,0 +1,206 @@
+import PostgreSQL
+import Queue
+public import Support
+
+/// A user to be added.
+public struct NewUser: Sendable, Equatable {
+  /// What the operator calls the user; unique.
+  public var reference: String
+  /// The plan's name.
+  public var plan: String
+  /// The IANA zone in which the user's months are counted; nil for the installation's.
+  public var zone: String?
+  /// The day of the month on which the user's periods end; nil for calendar months.
+  public var anchor: Int?
+  /// The user's name; kept apart from the reference.
+  public var name: String?
+  /// The user's e-mail address; kept apart from the reference.
+  public var email: String?
+
+  /// A user to be added.
+  public init(
+    reference: String, plan: String = "free", zone: String? = nil, anchor: Int? = nil, name: String? = nil,
+    email: String? = nil
+  ) {
+    self.reference = reference
+    self.plan = plan
+    self.zone = zone
+    self.anchor = anchor
+    self.name = name
+    self.email = email
+  }
+}
+
+/// What adding a user came to.
+public struct AddedUser: Sendable, Equatable {
+  /// The user's number.
+  public let userID: Int64
+  /// The shard in which the user lives.
+  public let shard: Int16
+  /// Whether the user is new; if not, nothing was changed.
+  public let isNew: Bool
+}
+
+/// All that is kept of a user.
+public struct UserDetail: Sendable, Equatable {
+  /// What the operator calls the user.
+  public let reference: String
+  /// The shard in which the user lives.
+  public let shard: Int16
+  /// The user's number.
+  public let userID: Int64
+  /// The zone in which the user's months are counted.
+  public let zone: String
+  /// The clinic whose the user is; nil for none.
+  public var clinic: String?
+  /// When the user was added, in seconds since 1970.
+  public let createdAt: Double
+  /// The plan in force; nil when there is none yet.
+  public let plan: String?
+  /// The plan's name for people.
+  public let planDisplayName: String?
+  /// The plans the user has had and will have, each with the time from which it holds (nil: from the
+  /// beginning), the oldest first.
+  public let planHistory: [PlanEntry]
+  /// The present month.
+  public let period: Period
+  /// From when until when the present month is; nil where it was not asked for.
+  public var present: UserPeriod?
+  /// The limit of the present month; nil for none.
+  public let limit: Int?
+  /// Units in use in the present month.
+  public let used: Int
+  /// Units refunded in the present month.
+  public let refunded: Int
+  /// Submits refused by the limit in the present month.
+  public let refused: Int
+  /// Jobs of the present month that have been analysed.
+  public let analysed: Int
+  /// Who the user is; nil when nothing is known.
+  public let profile: Profile?
+  /// By which the picture that stands for the user is found; nil where it was not asked for.
+  public var appearance: UserAppearance?
+
+  /// What is left of the limit; nil when there is no limit.
+  public var remaining: Int? { limit.map { max(0, $0 - used) } }
+  /// Jobs of the present month that are not finished.
+  public var open: Int { max(0, used - analysed) }
+}
+
+/// A plan and the time from which a user has it.
+public struct PlanEntry: Sendable, Equatable {
+  /// The plan's name.
+  public let plan: String
+  /// From when, in seconds since 1970; nil: from the beginning.
+  public let from: Double?
+
+  /// An entry with its parts.
+  public init(plan: String, from: Double?) {
+    self.plan = plan
+    self.from = from
+  }
+}
+
+/// Who a user is, as far as it is known.
+public struct Profile: Sendable, Equatable {
+  /// The name.
+  public let name: String?
+  /// The e-mail address.
+  public let email: String?
+  /// The day of birth, as `1980-05-31`.
+  public var birthday: String?
+  /// The postal address.
+  public var address: String?
+  /// The gender, in a word of the person's own choosing; nil: not stated.
+  public var gender: String?
+  /// The subscription at the endpoint.
+  public let endpointSubscription: String?
+  /// The endpoint's own count of analyses, which may differ from ours.
+  public let endpointCount: Int?
+  /// When the endpoint last reset its count, in seconds since 1970.
+  public let lastReset: Double?
+  /// When this was last changed, in seconds since 1970.
+  public let updatedAt: Double
+  /// Where the photo is: all of it may be a secret.
+  public var photoURL: String?
+}
+
+/// A line of the list of users.
+public struct UserSummary: Sendable, Equatable {
+  /// What the operator calls the user.
+  public let reference: String
+  /// The zone in which the user's months are counted.
+  public let zone: String
+  /// The plan in force; nil when there is none yet.
+  public let plan: String?
+  /// The limit of the present month; nil for none.
+  public let limit: Int?
+  /// Units in use in the present month; pending refunds still counted.
+  public let used: Int
+  /// The present month.
+  public let period: Period
+}
+
+extension UserDetail {
+  /// Reads a row of `analysis.user_shown`.
+  init(
+    _ row: Row, reference: String, shard: Int16, planHistory: [PlanEntry], profile: Profile?
+  ) throws {
+    self.init(
+      reference: reference, shard: shard, userID: try row.int64("o_user_id"), zone: try row.string("o_zone"),
+      clinic: try row.stringIfPresent("o_clinic"), createdAt: try row.seconds("o_created_at"),
+      plan: try row.stringIfPresent("o_plan"), planDisplayName: try row.stringIfPresent("o_plan_name"),
+      planHistory: planHistory, period: try row.period("o_period"),
+      limit: try row.int32IfPresent("o_limit").map(Int.init), used: try row.int("o_used"),
+      refunded: try row.int("o_refunded"), refused: try row.int("o_refused"),
+      analysed: try row.int("o_analysed"), profile: profile)
+  }
+}
+
+extension UserSummary {
+  /// Reads a row of `analysis.list_users`.
+  init(_ row: Row) throws {
+    self.init(
+      reference: try row.string("o_user"), zone: try row.string("o_zone"),
+      plan: try row.stringIfPresent("o_plan"),
+      limit: try row.int32IfPresent("o_limit").map(Int.init), used: try row.int("o_used"),
+      period: try row.period("o_period"))
+  }
+}
+
+extension Profile {
+  /// Reads a row of `analysis.person_of`.
+  init(_ row: Row) throws {
+    self.init(
+      name: try row.stringIfPresent("o_name"), email: try row.stringIfPresent("o_email"),
+      birthday: try row.stringIfPresent("o_birthday"), address: try row.stringIfPresent("o_address"),
+      gender: try row.stringIfPresent("o_gender"),
+      endpointSubscription: try row.stringIfPresent("o_subscription"),
+      endpointCount: try row.int32IfPresent("o_count").map(Int.init),
+      lastReset: try row.secondsIfPresent("o_last_reset"), updatedAt: try row.seconds("o_updated_at"),
+      photoURL: try row.stringIfPresent("o_photo_url"))
+  }
+}
+
+/// A user's photo: where it is, which shows itself nowhere, since whoever has the address may have the photo.
+public struct UserPhoto: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  /// What the operator calls the user.
+  public let reference: String
+  /// The photo's address.
+  public let url: String
+
+  /// A photo with its parts.
+  public init(reference: String, url: String) {
+    self.reference = reference
+    self.url = url
+  }
+
+  /// The user alone.
+  public var description: String { reference }
+  /// The user alone.
+  public var debugDescription: String { reference }
+  /// Shows the user alone to `dump` and to a debugger's printing.
+  public var customMirror: Mirror { Mirror(self, children: ["reference": reference]) }
+}

@@ -1,0 +1,231 @@
+public import PostgreSQL
+public import Queue
+import Support
+
+/// The users: who may submit, under which plan, in which zone.
+public struct UserDirectory: Sendable {
+  let database: ConnectionPool
+  let shards: ShardDirectory
+
+  /// The users of a database.
+  public init(_ database: ConnectionPool) {
+    self.database = database
+    shards = ShardDirectory(database)
+  }
+
+  /// Adds a user; one who is there already is left as it is.
+  ///
+  /// - Throws: `notFound` for an unknown plan, `invalid` for an unknown zone or a reference that is empty,
+  ///   longer than 200 characters or has a character that is not seen, `permission` where a login that is restricted
+  ///   to clinics gives an anchor, since it does not see a user of none.
+  public func add(_ user: NewUser, by actor: AuditActor? = nil) async throws(JobQueueError) -> AddedUser {
+    try check(user.reference)
+    _ = try await requirePlan(user.plan)
+    if let zone = user.zone { try await requireZone(zone) }
+    let shard = try await shards.shard(of: user.reference)
+    let adding = Statement(
+      SQLFunction("add_user", 6, "o_user_id", "o_created"),
+      [
+        .int16(shard), .text(user.reference), .text(user.plan), .text(user.zone),
+        .text(user.name.map(storable)), .text(user.email.map(storable)),
+      ], while: "adding user \(user.reference)"
+    ) { rows in
+      let row = try rows.single()
+      return AddedUser(userID: try row.int64("o_user_id"), shard: shard, isNew: try row.bool("o_created"))
+    }
+    guard let anchor = user.anchor else { return try await adding.run(on: database) }
+    let setting = Self.settingPeriod(of: user.reference, in: shard, anchor, nil)
+    do {
+      return try await database.transaction { transaction in
+        if let actor { _ = try await transaction.query(actor.statement) }
+        let added = try await adding.run(on: transaction)
+        if added.isNew, try await setting.run(on: transaction) == nil {
+          throw JobQueueError(
+            .permission, "A login that sees some clinics only cannot add a user with an anchor.",
+            advice: "Add the user without, and let a login that sees everybody set the anchor.")
+        }
+        return added
+      }
+    } catch {
+      throw JobQueueError(error, while: "adding user \(user.reference)")
+    }
+  }
+
+  /// All that is kept of a user; nil when there is no such user.
+  public func show(_ reference: String) async throws(JobQueueError) -> UserDetail? {
+    let shard = try await shards.shard(of: reference)
+    let account = try await Statement(
+      SQLFunction(
+        "user_shown", 2, "o_user_id", "o_zone", "o_clinic", "o_created_at", "o_plan", "o_plan_name",
+        "o_limit", "o_period", "o_used", "o_refunded", "o_refused", "o_analysed"),
+      [.int16(shard), .text(reference)],
+      while: "reading user \(reference)"
+    ) { rows in
+      try rows.first.map { (row: $0, userID: try $0.int64("o_user_id")) }
+    }.run(on: database)
+    guard let account else { return nil }
+    let history = try await planHistory(shard, account.userID)
+    let profile = try await profile(shard, account.userID)
+    let appearance = try await appearances(of: [reference])[reference]
+    let present = try await period(shard, reference)
+    do {
+      var detail = try UserDetail(
+        account.row, reference: reference, shard: shard, planHistory: history, profile: profile)
+      detail.appearance = appearance
+      detail.present = present
+      return detail
+    } catch {
+      throw JobQueueError(error, while: "reading user \(reference)")
+    }
+  }
+
+  /// A page of the users by reference.
+  ///
+  /// - Parameter after: the last reference of the page before; nil for the first page.
+  public func list(after: String? = nil, limit: Int = 100) async throws(JobQueueError) -> [UserSummary] {
+    let statements = try await shards.shards().map { shard in
+      Statement(
+        SQLFunction(
+          "list_users", 3, "o_user", "o_zone", "o_plan", "o_limit", "o_used", "o_period"),
+        [.int16(shard), .text(after ?? ""), .int32(Int32(clamping: limit))], while: "listing users"
+      ) { rows in
+        try rows.map { try UserSummary($0) }
+      }
+    }
+    let users = try await database.run(statements).flatMap { $0 }
+    return Array(
+      users.sorted { $0.reference.utf8.lexicographicallyPrecedes($1.reference.utf8) }.prefix(limit))
+  }
+
+  /// Gives a user a plan from a time on; nil for now.
+  ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
+  /// - Throws: `notFound` for an unknown user or plan.
+  public func setPlan(
+    _ reference: String, plan: String, from: Double? = nil, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
+    _ = try await requirePlan(plan)
+    let shard = try await shards.shard(of: reference)
+    let isDone = try await Statement(
+      SQLFunction("set_plan", 4),
+      [.int16(shard), .text(reference), .text(plan), .timestamp(timestamp(from))],
+      while: "setting the plan of user \(reference)"
+    ) { rows in
+      try rows.single().bool("set_plan")
+    }.run(on: database, as: actor)
+    guard isDone else { throw Self.unknown(reference) }
+  }
+
+  /// Sets the zone in which a user's coming jobs are counted; jobs that exist keep their month.
+  ///
+  /// - Throws: `notFound` for an unknown user, `invalid` for an unknown zone.
+  public func setZone(
+    _ reference: String, zone: String, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
+    try await requireZone(zone)
+    let shard = try await shards.shard(of: reference)
+    let isDone = try await Statement(
+      SQLFunction("set_zone", 3), [.int16(shard), .text(reference), .text(zone)],
+      while: "setting the zone of user \(reference)"
+    ) { rows in
+      try rows.single().bool("set_zone")
+    }.run(on: database, as: actor)
+    guard isDone else { throw Self.unknown(reference) }
+  }
+
+  static func unknown(_ reference: String) -> JobQueueError {
+    JobQueueError(
+      .notFound, "There is no user \(reference).", advice: "Add the user with analysisctl users add.")
+  }
+
+  /// With a mark that hides itself or turns text round, two users could look like one, and a list like another.
+  private func check(_ reference: String) throws(JobQueueError) {
+    guard (1...200).contains(reference.unicodeScalars.count),
+      reference.unicodeScalars.allSatisfy(\.isPrintable)
+    else {
+      throw JobQueueError(
+        .invalid,
+        "A user's reference must have from 1 to 200 characters, and none that cannot be seen (control and format"
+          + " characters, blanks other than the space).")
+    }
+  }
+
+  private func requirePlan(_ name: String) async throws(JobQueueError) {
+    let plans = try await PlanDirectory(database).list()
+    guard !plans.contains(where: { $0.name == name }) else { return }
+    throw JobQueueError(
+      .notFound, "There is no plan \(name).",
+      advice: "The plans are \(plans.map(\.name).joined(separator: ", ")).")
+  }
+
+  private func requireZone(_ zone: String) async throws(JobQueueError) {
+    let isKnown = try await Statement(
+      file: "server/zone.sql", [.text(storable(zone))], while: "looking for a zone"
+    ) { rows in
+      try rows.first?.string("name") == zone
+    }.run(on: database)
+    guard !isKnown else { return }
+    throw JobQueueError(
+      .invalid, "There is no time zone \(zone).", advice: "Use a name like Europe/Berlin or UTC.")
+  }
+
+  private func planHistory(_ shard: Int16, _ userID: Int64) async throws(JobQueueError) -> [PlanEntry] {
+    try await Statement(
+      SQLFunction("plans_of_user", 2, "o_plan", "o_from"), [.int16(shard), .int64(userID)],
+      while: "reading a user's plans"
+    ) { rows in
+      try rows.map { PlanEntry(plan: try $0.string("o_plan"), from: try $0.secondsIfPresent("o_from")) }
+    }.run(on: database)
+  }
+
+  private func profile(_ shard: Int16, _ userID: Int64) async throws(JobQueueError) -> Profile? {
+    try await Statement(
+      SQLFunction(
+        "person_of", 2, "o_name", "o_email", "o_birthday", "o_address", "o_gender", "o_subscription",
+        "o_count",
+        "o_last_reset", "o_updated_at", "o_photo_url"), [.int16(shard), .int64(userID)],
+      while: "reading a user's profile"
+    ) { rows in
+      try rows.first.map { try Profile($0) }
+    }.run(on: database)
+  }
+}
+
+extension UserDirectory {
+  /// The most characters of an address, as the database has it.
+  private static let longestAddress = 2000
+
+  /// Sets where a user's photo is; nil for nowhere. Whether it may be fetched from there, the caller has judged.
+  ///
+  /// - Throws: `notFound` for an unknown user, `invalid` for an address that is too long.
+  public func setPhoto(_ reference: String, url: String?) async throws(JobQueueError) {
+    if let url, url.unicodeScalars.count > Self.longestAddress {
+      throw JobQueueError(.invalid, "A photo's address has at most \(Self.longestAddress) characters.")
+    }
+    let shard = try await shards.shard(of: reference)
+    let isDone = try await Statement(
+      SQLFunction("set_photo", 3), [.int16(shard), .text(reference), .text(url.map(storable))],
+      while: "setting the photo of user \(reference)"
+    ) { rows in
+      try rows.single().bool("set_photo")
+    }.run(on: database)
+    guard isDone else { throw Self.unknown(reference) }
+  }
+
+  /// A page of the photos of those users who have one, by their references.
+  ///
+  /// - Parameter after: the last reference of the page before; nil for the first page.
+  public func photos(after: String? = nil, limit: Int = 100) async throws(JobQueueError) -> [UserPhoto] {
+    let statements = try await shards.shards().map { shard in
+      Statement(
+        SQLFunction("list_photos", 3, "o_user", "o_url"),
+        [.int16(shard), .text(after ?? ""), .int32(Int32(clamping: limit))], while: "listing photos"
+      ) { rows in
+        try rows.map { UserPhoto(reference: try $0.string("o_user"), url: try $0.string("o_url")) }
+      }
+    }
+    let photos = try await database.run(statements).flatMap { $0 }
+    return Array(
+      photos.sorted { $0.reference.utf8.lexicographicallyPrecedes($1.reference.utf8) }.prefix(limit))
+  }
+}

@@ -1,0 +1,120 @@
+import CommandLineTool
+import Queue
+import Support
+
+/// A file that says something of users: the endpoint's profile answers, or a table of the office.
+enum UserFile {
+  /// How a file is written.
+  enum Format: String, CaseIterable, Sendable {
+    case json, csv
+
+    /// By the ending of a file's name; JSON where that says nothing.
+    init(of name: String?) {
+      self = name?.lowercased().hasSuffix(".csv") == true ? .csv : .json
+    }
+  }
+
+  /// A record and the line on which it stands, or what is wrong with that line.
+  struct Entry: Sendable, Equatable {
+    let line: Int
+    let record: Result<UserRecord, Fault>
+
+    /// The same entry, without a photo that nobody may fetch; refused where its photo is elsewhere than allowed.
+    ///
+    /// - Parameters:
+    ///   - hosts: Where photos may come from; none for leaving photos out.
+    ///   - base: Below which address photos are that are given by name.
+    func withPhoto(from hosts: [AllowedHost], below base: PhotoBase? = nil) -> Entry {
+      guard case .success(var record) = record else { return self }
+      let given = record.photoURL ?? (base == nil ? nil : record.photoName)
+      guard let given, !hosts.isEmpty else {
+        record.photoURL = nil
+        return Entry(line: line, record: .success(record))
+      }
+      let sentence: String
+      do {
+        record.photoURL = try base.address(of: given, among: hosts)
+        return Entry(line: line, record: .success(record))
+      } catch let error as RemoteImageError {
+        sentence = error.message
+      } catch {
+        sentence = "Its name \((error as? PhotoBase.Fault)?.message ?? "cannot be read")."
+      }
+      return Entry(
+        line: line, record: .failure(Fault(sentence: "Photo: \(sentence)", user: record.reference)))
+    }
+  }
+
+  struct Fault: Error, Sendable, Equatable {
+    let sentence: String
+    /// Of whom it is, where that much could be read.
+    var user: String?
+  }
+
+  /// The columns of a table.
+  enum Column: String, CaseIterable, Sendable {
+    case user, plan, zone, anchor, clinic, name, email, birthday, address, gender, photo
+  }
+
+  /// Reads a file. Throws where the whole cannot be understood.
+  static func entries(_ bytes: [UInt8], _ format: Format, name: String) throws(CommandFailure) -> [Entry] {
+    switch format {
+    case .json: answers(bytes.withoutByteOrderMark)
+    case .csv: try table(bytes, name)
+    }
+  }
+
+  /// Reads a whole as one JSON text, or else each line as one.
+  private static func answers(_ bytes: [UInt8]) -> [Entry] {
+    if let records = try? ProfileAnswer.parse(bytes) {
+      return records.map { Entry(line: 1, record: .success($0)) }
+    }
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return lines.enumerated().flatMap { index, line -> [Entry] in
+      guard line.contains(where: { !" \t\r".utf8.contains($0) }) else { return [] }
+      do throws(JobQueueError) {
+        return try ProfileAnswer.parse(Array(line)).map { Entry(line: index + 1, record: .success($0)) }
+      } catch {
+        return [Entry(line: index + 1, record: .failure(Fault(sentence: error.message)))]
+      }
+    }
+  }
+
+  /// Reads a table. An empty cell leaves what is known as it is.
+  private static func table(_ bytes: [UInt8], _ name: String) throws(CommandFailure) -> [Entry] {
+    let table = try CSVTable<Column>(bytes, name: name)
+    guard table.columns.contains(.user) else {
+      throw CommandFailure(
+        .unreadableInput, "\(table.position): there is no column 'user'",
+        advice: "It holds what you call the user. The columns are: \(Column.list).")
+    }
+    return table.rows.map { row in
+      switch row.cells {
+      case .failure(let fault): Entry(line: row.line, record: .failure(Fault(sentence: fault.sentence)))
+      case .success(let cells): Entry(line: row.line, record: record(of: cells))
+      }
+    }
+  }
+
+  private static func record(of cells: [Column: String]) -> Result<UserRecord, Fault> {
+    let cells = cells.filter { !$0.value.isEmpty }
+    guard let user = cells[.user] else { return .failure(Fault(sentence: "It names no user.")) }
+    var record = UserRecord(user)
+    record.plan = cells[.plan]
+    record.zone = cells[.zone]
+    if let anchor = cells[.anchor] {
+      record.anchor = Int(anchor)
+      guard record.anchor != nil else {
+        return .failure(Fault(sentence: "Its anchor is not a day from 1 to 31.", user: user))
+      }
+    }
+    record.clinic = cells[.clinic]
+    record.name = cells[.name]
+    record.email = cells[.email]
+    record.birthday = cells[.birthday]
+    record.address = cells[.address]
+    record.gender = cells[.gender]
+    record.photoURL = cells[.photo]
+    return .success(record)
+  }
+}

@@ -1,0 +1,65 @@
+import PostgreSQL
+public import Queue
+public import Support
+
+/// What shows who a user is: name, photo, and the logos of the clinic.
+///
+/// It shows itself nowhere: whoever has the photo's address may have the photo.
+public struct UserAppearance: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  /// What the operator calls the user.
+  public let reference: String
+  /// The user's name.
+  public let name: String?
+  /// Where the photo is.
+  public let photoURL: String?
+  /// The user's clinic, and what it is.
+  public let clinic: String?
+  /// What the clinic is.
+  public let kind: ClinicKind?
+  /// The SHA-256 of the clinic's logos.
+  public let logo, pharmacyLogo: String?
+
+  /// The picture that stands for the user: the address of the photo, or the SHA-256 of a logo.
+  public var picture: UserPicture<String, String> { picture(photo: photoURL) }
+
+  /// The picture that stands for the user, where the photo is as given.
+  public func picture<Photo>(photo: Photo?) -> UserPicture<Photo, String> {
+    UserPicture(photo: photo, kind: kind, logo: logo, pharmacyLogo: pharmacyLogo, name: name ?? reference)
+  }
+
+  /// The user alone.
+  public var description: String { reference }
+  /// The user alone.
+  public var debugDescription: String { reference }
+  /// Shows the user alone to `dump` and to a debugger's printing.
+  public var customMirror: Mirror { Mirror(self, children: ["reference": reference]) }
+}
+
+extension UserDirectory {
+  /// What shows who users are, by their references; whom the login does not see is left out.
+  public func appearances(of users: [String]) async throws(JobQueueError) -> [String: UserAppearance] {
+    let byShard = Dictionary(grouping: try await shards.shards(of: users)) { $0.value }
+    let statements = byShard.map { shard, users in
+      Statement(
+        SQLFunction(
+          "user_pictures", 2, "o_user", "o_name", "o_photo_url", "o_clinic", "o_kind", "o_logo",
+          "o_pharmacy_logo"),
+        [.int16(shard), .array(users.map(\.key))], while: "reading who users are"
+      ) { rows in try rows.map { try UserAppearance($0) } }
+    }
+    let found = try await database.run(statements).flatMap { $0 }
+    return Dictionary(found.map { ($0.reference, $0) }) { first, _ in first }
+  }
+}
+
+extension UserAppearance {
+  fileprivate init(_ row: Row) throws {
+    self.init(
+      reference: try row.string("o_user"), name: try row.stringIfPresent("o_name"),
+      photoURL: try row.stringIfPresent("o_photo_url"), clinic: try row.stringIfPresent("o_clinic"),
+      kind: try row.clinicKind(), logo: try row.stringIfPresent("o_logo"),
+      pharmacyLogo: try row.stringIfPresent("o_pharmacy_logo"))
+  }
+}

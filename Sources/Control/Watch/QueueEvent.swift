@@ -1,0 +1,90 @@
+import PostgreSQL
+import Queue
+public import Support
+
+/// Something that has happened in the queue.
+public struct QueueEvent: Sendable, Equatable {
+  /// What can happen, in the order in which it happens to a job.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// A job is new.
+    case submitted
+    /// Cancelled or dead before, it was queued again by somebody.
+    case requeued
+    /// A worker has taken it for an attempt.
+    case started
+    /// An attempt failed and is made again.
+    case retried
+    /// It is analysed.
+    case done
+    /// It died.
+    case dead
+    /// It was cancelled.
+    case cancelled
+    /// Something was refused that has no job.
+    case refused
+    /// An operator has paused something.
+    case paused
+    /// A pause has ended.
+    case resumed
+    /// More has happened than can be shown.
+    case leftOut = "left_out"
+
+    var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+  }
+
+  /// What happened.
+  public let kind: Kind
+  /// When, by the server's clock, in seconds since 1970; of what has no time of its own, when it was seen.
+  public let at: Double
+  /// The job that it happened to.
+  public var job: JobID?
+  /// Whose job it is.
+  public var user: String?
+  /// The job's lane.
+  public var lane: Lane?
+  /// The batch.
+  public var batch: BatchID?
+  /// What the submitter calls the job.
+  public var reference: String?
+  /// The file that it was submitted from.
+  public var file: String?
+  /// Which attempt it was.
+  public var attempt: Int?
+  /// How long the call took that brought the result.
+  public var callMilliseconds: Int?
+  /// The class of a failure; what was paused ("all", "type" or "endpoint"); the event that was left out.
+  public var subject: String?
+  /// The endpoint's code of a failure; the name of what was paused.
+  public var name: String?
+  /// What went wrong, or why it was paused.
+  public var message: String?
+  /// The login that did it.
+  public var by: String?
+  /// How many were refused or left out.
+  public var count: Int?
+
+  /// Something that happened at a time.
+  public init(_ kind: Kind, at: Double) {
+    (self.kind, self.at) = (kind, at)
+  }
+}
+
+extension QueueEvent {
+  /// Reads a row of `analysis.watch`.
+  init(_ kind: Kind, _ row: Row) throws {
+    self.init(kind, at: try row.seconds("o_at"))
+    job = try row.int64IfPresent("o_job").map(JobID.init)
+    user = try row.stringIfPresent("o_user")
+    lane = try row.int16IfPresent("o_lane").map { try Lane(known: $0) }
+    batch = try row.int64IfPresent("o_batch").map(BatchID.init)
+    reference = try row.stringIfPresent("o_reference")
+    file = try row.stringIfPresent("o_file")
+    attempt = try row.int32IfPresent("o_attempt").map(Int.init)
+    callMilliseconds = try row.int32IfPresent("o_call_ms").map(Int.init)
+    subject = try row.stringIfPresent("o_class")
+    name = try row.stringIfPresent("o_code")
+    message = try row.stringIfPresent("o_message")
+    by = try row.stringIfPresent("o_by")
+    count = try row.int64IfPresent("o_count").map(Int.init)
+  }
+}

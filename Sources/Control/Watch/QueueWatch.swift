@@ -1,0 +1,138 @@
+public import PostgreSQL
+public import Queue
+public import Support
+
+/// Looks at what happens in the queue, one statement a look.
+public struct QueueWatch: Sendable {
+  /// What is watched.
+  public struct Filter: Sendable, Equatable {
+    /// Only this user's jobs.
+    public var user: String?
+    /// Only jobs of this batch.
+    public var batch: BatchID?
+    /// Only jobs of this type.
+    public var kind: AnalysisKind?
+
+    /// A filter; of everything, unless something is named.
+    public init(user: String? = nil, batch: BatchID? = nil, kind: AnalysisKind? = nil) {
+      (self.user, self.batch, self.kind) = (user, batch, kind)
+    }
+  }
+
+  private let database: ConnectionPool
+  private let filter: Filter
+
+  /// The events of a database that a filter means.
+  public init(_ database: ConnectionPool, _ filter: Filter = Filter()) {
+    (self.database, self.filter) = (database, filter)
+  }
+
+  /// The server's clock, in seconds since 1970.
+  public func now() async throws(JobQueueError) -> Double {
+    try await Statement.serverTime.run(on: database).secondsSince1970
+  }
+
+  /// One look.
+  ///
+  /// - Throws: `notFound` where the first look is at a user who is unknown, or whom this login does not see.
+  /// - Parameters:
+  ///   - position: What the look before answered; nil for the first.
+  ///   - since: From when on the first look is to tell, in seconds since 1970.
+  ///   - ahead: How many waiting jobs of each lane are followed.
+  ///   - limit: How many new jobs are answered at most.
+  public func look(
+    after position: WatchPosition?, since: Double? = nil, ahead: Int = 500, limit: Int = 5000
+  ) async throws(JobQueueError) -> WatchLook {
+    let statement = Statement(
+      Self.function,
+      [
+        .text(filter.user), .int64(filter.batch?.value), .int16(filter.kind?.code),
+        .timestamp(timestamp(since)), .timestamp(timestamp(position?.at)), .int64(position?.job),
+        .int64(position?.audit), .int64(position?.horizon), .array(position?.shards),
+        .array(position?.periods), .array(position?.jobs), .array(position?.places),
+        .int32(Int32(clamping: ahead)), .int32(Int32(clamping: limit)),
+      ], while: "watching the queue"
+    ) { rows in
+      try WatchLook(rows)
+    }
+    do throws(JobQueueError) {
+      return try await statement.run(on: database)
+    } catch {
+      guard let user = filter.user, let refusal = error.underlying as? PostgreSQLError,
+        refusal.sqlState == "P0002"
+      else { throw error }
+      // The server names what restricts the login.
+      guard refusal.table == "clinic_viewer" else { throw UserDirectory.unknown(user) }
+      throw JobQueueError(
+        .notFound, "This login is restricted to clinics, and sees no user \(user).",
+        advice: """
+          Check the spelling, or have an administrator let the login see the user's clinic with \
+          analysisctl clinics grant.
+          """, underlying: refusal)
+    }
+  }
+
+  private static let function = SQLFunction(
+    "watch", 14, "o_event", "o_at", "o_job", "o_user", "o_lane", "o_batch", "o_reference", "o_file",
+    "o_attempt", "o_call_ms", "o_class", "o_code", "o_message", "o_by", "o_count", "o_audit", "o_horizon",
+    "o_is_cut", "o_outrun", "o_shards", "o_periods", "o_jobs", "o_places")
+}
+
+/// Where a look ended, and the next begins.
+public struct WatchPosition: Sendable, Equatable {
+  /// When it was, in seconds since 1970.
+  public let at: Double
+  let job: Int64
+  let audit: Int64
+  let horizon: Int64
+  let shards: [Int16]
+  let periods: [Int16]
+  let jobs: [Int64]
+  /// The lane, and 16 times the attempt that runs or comes next; negative while the job waits for it.
+  let places: [Int16]
+}
+
+/// What a look has found.
+public struct WatchLook: Sendable, Equatable {
+  /// What happened, and what an earlier look may have found already.
+  var events: [QueueEvent]
+  /// From where the next look goes on.
+  public let position: WatchPosition
+  /// Whether there is more, and the next look is due at once.
+  public let isCut: Bool
+  /// Of how many lanes more was claimed since the look before than that one had looked ahead.
+  public let outrun: Int
+  /// How many jobs workers have reported as ended, in all.
+  let reported: Int?
+
+  init(_ rows: Rows) throws {
+    var events: [QueueEvent] = []
+    var last: Row?
+    for row in rows {
+      if let kind = QueueEvent.Kind(rawValue: try row.string("o_event")) {
+        events.append(try QueueEvent(kind, row))
+      } else {
+        last = row
+      }
+    }
+    guard let last else {
+      throw JobQueueError(.unexpectedAnswer, "The database did not say where the next look begins.")
+    }
+    self.events = events
+    position = WatchPosition(
+      at: try last.seconds("o_at"), job: try last.int64("o_job"), audit: try last.int64("o_audit"),
+      horizon: try last.int64("o_horizon"), shards: try last.array("o_shards", of: Int16.self),
+      periods: try last.array("o_periods", of: Int16.self), jobs: try last.array("o_jobs", of: Int64.self),
+      places: try last.array("o_places", of: Int16.self))
+    isCut = try last.bool("o_is_cut")
+    outrun = try last.int("o_outrun")
+    reported = try last.int64IfPresent("o_count").map(Int.init)
+  }
+
+  init(
+    events: [QueueEvent], position: WatchPosition, isCut: Bool = false, outrun: Int = 0, reported: Int? = nil
+  ) {
+    (self.events, self.position, self.isCut) = (events, position, isCut)
+    (self.outrun, self.reported) = (outrun, reported)
+  }
+}

@@ -1,0 +1,169 @@
+internal import Glibc
+internal import Support
+internal import Synchronization
+
+/// One `image-decoder`: started for its first picture, killed with its last owner.
+final class DecoderProcess: Sendable {
+  private struct Child {
+    let id: pid_t
+    let socket: Int32
+  }
+
+  private struct State {
+    var child: Child?
+    var isCancelled = false
+  }
+
+  private let program: CompanionProgram
+  private let state = Mutex(State())
+
+  /// How long it may take from its start until it greets.
+  private static let patience: Duration = .seconds(15)
+
+  init(_ program: CompanionProgram) {
+    self.program = program
+  }
+
+  deinit {
+    end()
+  }
+
+  /// Its number; nil when it does not run.
+  var id: Int32? { state.withLock { $0.child?.id } }
+
+  /// Whether it can be given another picture.
+  var isReusable: Bool { state.withLock { $0.child != nil && !$0.isCancelled } }
+
+  /// Whether it has not closed its end meanwhile.
+  var isListening: Bool {
+    state.withLock { state in
+      guard let child = state.child else { return false }
+      var byte: UInt8 = 0
+      return recv(child.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) < 0 && errno == EAGAIN
+    }
+  }
+
+  /// Kills it, whatever it is doing; what it was to clean is cancelled. From any thread.
+  func cancel() {
+    state.withLock { state in
+      state.isCancelled = true
+      if let child = state.child { kill(child.id, SIGKILL) }
+    }
+  }
+
+  /// Cleans a file; blocks.
+  func clean(
+    _ bytes: [UInt8], _ limits: ImageLimits, within time: Duration
+  ) -> Result<CleanImage, UndecodedImage> {
+    do throws(ImageDecoderError) {
+      guard let child = try started() else { return .failure(.cancelled) }
+      return ask(child, bytes, limits, until: .now + time)
+    } catch {
+      return .failure(state.withLock(\.isCancelled) ? .cancelled : .unavailable(error))
+    }
+  }
+
+  private func ask(
+    _ child: Child, _ bytes: [UInt8], _ limits: ImageLimits, until end: SuspendingClock.Instant
+  ) -> Result<CleanImage, UndecodedImage> {
+    let socket = DecoderSocket(descriptor: child.socket, end: end)
+    do throws(DecoderSocket.Fault) {
+      try socket.send(DecodingExchange.request(bytes, limits))
+      let header = try socket.receive(DecodingExchange.answerSize)
+      guard let size = DecodingExchange.contentSize(header, limits) else { throw .nonsense }
+      guard let outcome = DecodingExchange.outcome(header, try socket.receive(size), limits) else {
+        throw .nonsense
+      }
+      return outcome.mapError { .refused($0) }
+    } catch {
+      let ending = self.end()
+      return .failure(
+        state.withLock(\.isCancelled) ? .cancelled : .refused(Self.refusal(error, ending)))
+    }
+  }
+
+  /// What a picture is refused for that got no answer. What the picture itself did is final. What happened to the
+  /// decoder from outside is not, for the picture may be good.
+  private static func refusal(
+    _ fault: DecoderSocket.Fault, _ ending: CompanionProgram.Ending
+  ) -> ImageRefusal {
+    switch fault {
+    case .late: return .notProcessed("its decoder gave no answer in time")
+    case .nonsense: return .decoderFailed("its answer was none")
+    case .closed: break
+    }
+    switch ending {
+    case .unknown: return .notProcessed("its decoder ended, and nobody knows how")
+    case .code(let code): return .decoderFailed("it ended with \(code)")
+    case .signal(SIGXCPU):
+      return .decoderFailed("it took more of the processor's time than a picture may take")
+    // Nothing in it sends this signal; the system does where memory is short.
+    case .signal(SIGKILL): return .notProcessed("its decoder was killed, perhaps since memory was short")
+    case .signal(let signal): return .decoderFailed("it crashed (signal \(signal))")
+    }
+  }
+
+  // MARK: - Start and end
+
+  /// The process, which has greeted; nil when it was cancelled before.
+  private func started() throws(ImageDecoderError) -> Child? {
+    let (isNew, child) = try state.withLock { state throws(ImageDecoderError) -> (Bool, Child?) in
+      guard !state.isCancelled else { return (false, nil) }
+      if let child = state.child { return (false, child) }
+      state.child = try spawn()
+      return (true, state.child)
+    }
+    guard isNew, let child else { return child }
+    let socket = DecoderSocket(descriptor: child.socket, end: .now + Self.patience)
+    do throws(DecoderSocket.Fault) {
+      guard try socket.receive(DecodingExchange.greeting.count) == DecodingExchange.greeting else {
+        throw .nonsense
+      }
+      return child
+    } catch {
+      throw unstarted(error, end())
+    }
+  }
+
+  private func unstarted(
+    _ fault: DecoderSocket.Fault, _ ending: CompanionProgram.Ending
+  ) -> ImageDecoderError {
+    switch (fault, ending) {
+    case (.late, _): ImageDecoderError(program.path, "it gave no sign of life")
+    case (.nonsense, _): ImageDecoderError(program.path, "it is of another version", isInstallation: true)
+    case (.closed, .code(let code)):
+      ImageDecoderError(program.path, "it ended at once, with \(code)", isInstallation: true)
+    case (.closed, .signal(let signal)):
+      ImageDecoderError(program.path, "it ended at once, by signal \(signal)")
+    case (.closed, .unknown): ImageDecoderError(program.path, "it ended at once")
+    }
+  }
+
+  /// Kills it and waits for its end. Answers how it ended.
+  @discardableResult
+  private func end() -> CompanionProgram.Ending {
+    // Not under the lock, which `cancel` takes on the event loop: a decoder with a large memory takes a while to end.
+    let child = state.withLock { state in
+      defer { state.child = nil }
+      return state.child
+    }
+    guard let child else { return .unknown }
+    kill(child.id, SIGKILL)
+    close(child.socket)
+    return CompanionProgram.awaitEnd(of: child.id)
+  }
+
+  private func spawn() throws(ImageDecoderError) -> Child {
+    var pair: [Int32] = [-1, -1]
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
+      throw ImageDecoderError(program.path, String(cString: strerror(errno)))
+    }
+    defer { close(pair[1]) }
+    do throws(CompanionProgram.Unstarted) {
+      return Child(id: try program.start(input: pair[1], output: pair[1]), socket: pair[0])
+    } catch {
+      close(pair[0])
+      throw ImageDecoderError(program.path, error.reason, isInstallation: error.isInstallation)
+    }
+  }
+}

@@ -1,0 +1,160 @@
+public import Support
+
+/// What one worker keeps of one shard between claims: the order of the lanes and a scan mark for each.
+///
+/// It decides and remembers, and does nothing itself: the caller sends what ``next(count:paused:quarantineInFlight:now:)``
+/// gives and reports the answer by ``claimed(_:for:count:now:)``. A request may be sent before the answer
+/// to the one before it is known.
+public struct ShardClaims: Sendable {
+  private var schedule: LaneSchedule
+  private var scanMarks: [Lane: ScanMark]
+  /// How far the lanes were claimed by what is published, as last heard.
+  private var publishedFurthest: [Lane: Int64] = [:]
+  private let lanes: [Lane]
+
+  /// The state of a worker that has not asked yet.
+  public init(kinds: [AnalysisKind], rules: ClaimRules = .init(), now: ContinuousClock.Instant) {
+    schedule = LaneSchedule(kinds: kinds, rules: rules)
+    lanes = schedule.lanes
+    let mark = ScanMark(now: now, interval: rules.fallBackInterval)
+    scanMarks = Dictionary(uniqueKeysWithValues: lanes.map { ($0, mark) })
+  }
+
+  /// What the next claim asks, lane by lane; empty when nothing is worth asking yet.
+  public mutating func next(
+    count: Int, paused: Set<AnalysisKind> = [], quarantineInFlight: Bool, now: ContinuousClock.Instant
+  ) -> [LaneClaim] {
+    schedule.next(count: count, paused: paused, quarantineInFlight: quarantineInFlight, now: now).map {
+      LaneClaim(lane: $0.lane, from: scanMarks[$0.lane]?.start(now: now) ?? 0, limit: $0.limit)
+    }
+  }
+
+  /// Takes in the answer to a claim.
+  ///
+  /// - Parameters:
+  ///   - leases: what was claimed.
+  ///   - request: what was asked, in the order in which it was asked.
+  ///   - count: how many jobs the claim might take in all.
+  public mutating func claimed(
+    _ leases: [ClaimedLease], for request: [LaneClaim], count: Int, now: ContinuousClock.Instant
+  ) {
+    var left = count
+    for lane in request {
+      guard left > 0 else { return }
+      let asked = min(lane.limit, left)
+      let jobs = leases.filter { $0.lane == lane.lane }.flatMap(\.jobs)
+      // Where cancelled jobs were dropped there may be more behind them.
+      let continueFrom = leases.first { $0.lane == lane.lane && $0.continueFrom != nil }?.continueFrom
+      let short = jobs.count < asked && continueFrom == nil
+      left -= jobs.count
+      let proven = scanMarks[lane.lane]?.provesEmpty(from: lane.from) ?? false
+      let last = jobs.map(\.virtualTime).max()
+      scanMarks[lane.lane]?.claimed(from: lane.from, last: continueFrom ?? last, short: short)
+      if !short {
+        schedule.foundJobs(lane.lane)
+      } else if proven {
+        schedule.foundEmpty(lane.lane, now: now)
+      }
+    }
+  }
+
+  /// The outcome of a claim is not known: every lane falls back and is asked again.
+  public mutating func claimFailed() {
+    wakeUp()
+  }
+
+  /// Something was queued, or jobs came back.
+  public mutating func wakeUp() {
+    schedule.wakeUp()
+    for lane in lanes { scanMarks[lane]?.wakeUp() }
+  }
+
+  /// Takes in what the database said of the shard: the published mark of each lane in which jobs wait. Those are asked
+  /// from there, and the others are known to be empty.
+  public mutating func looked(_ waiting: [Lane: Int64], now: ContinuousClock.Instant) {
+    for lane in lanes {
+      guard let scanFrom = waiting[lane] else {
+        schedule.foundEmpty(lane, now: now)
+        continue
+      }
+      schedule.foundJobs(lane)
+      scanMarks[lane]?.published(scanFrom)
+      scanMarks[lane]?.wakeUp()
+    }
+  }
+
+  /// Takes in what `tick` answered.
+  public mutating func published(_ marks: [Lane: PublishedMark]) {
+    for (lane, mark) in marks {
+      scanMarks[lane]?.published(mark.scanFrom)
+      if scanMarks[lane] != nil { publishedFurthest[lane] = mark.furthest }
+    }
+  }
+
+  /// The furthest virtual time claimed in each lane, for `tick`.
+  public var marks: [(lane: Lane, furthest: Int64)] {
+    lanes.map { (lane: $0, furthest: scanMarks[$0]?.furthest ?? 0) }
+  }
+
+  /// Whether a mark is further than what is known to be published.
+  public var hasUnpublishedMarks: Bool {
+    marks.contains { $0.furthest > publishedFurthest[$0.lane, default: 0] }
+  }
+
+  /// How many claims begin with each priority.
+  public var shares: LaneShares {
+    get { schedule.shares }
+    set { schedule.shares = newValue }
+  }
+
+  /// Whether there is nothing to ask for, as far as is known.
+  public func isIdle(paused: Set<AnalysisKind> = [], quarantineInFlight: Bool) -> Bool {
+    schedule.isIdle(paused: paused, quarantineInFlight: quarantineInFlight)
+  }
+}
+
+/// What is published of a lane.
+public struct PublishedMark: Sendable, Equatable {
+  /// From where it is to be scanned.
+  public var scanFrom: Int64
+  /// How far it was claimed, as far as workers have said.
+  public var furthest: Int64
+
+  /// A mark with its parts.
+  public init(scanFrom: Int64, furthest: Int64) {
+    self.scanFrom = scanFrom
+    self.furthest = furthest
+  }
+}
+
+/// What a claim asks of one lane.
+public struct LaneClaim: Sendable, Equatable {
+  /// The lane.
+  public var lane: Lane
+  /// The virtual time from which to look.
+  public var from: Int64
+  /// How many jobs at most.
+  public var limit: Int
+  /// Of these, how many whose images have to be cleaned first.
+  public var unsanitized: Unsanitized
+
+  /// How many jobs whose images have to be cleaned a claim takes of a lane; others stay where they wait.
+  public enum Unsanitized: Int32, Sendable {
+    /// As many as there are.
+    case any = 0
+    case none = 1
+    /// One, of a user of whom the worker holds no job.
+    case oneOfAnother = 2
+  }
+
+  /// What to ask of a lane.
+  public init(lane: Lane, from: Int64, limit: Int, unsanitized: Unsanitized = .any) {
+    self.lane = lane
+    self.from = from
+    self.limit = limit
+    self.unsanitized = unsanitized
+  }
+
+  /// The limit as the database takes it: what it says of unsanitized jobs is in its highest bits.
+  var code: Int32 { unsanitized.rawValue << 24 | Int32(min(max(limit, 0), 0xFF_FFFF)) }
+}

@@ -1,0 +1,98 @@
+import Support
+
+/// The migrations and function groups that a migrator knows.
+public struct MigrationSource: Sendable {
+  /// A numbered change of the tables, applied once.
+  public struct Migration: Sendable, Equatable {
+    /// Its number, at least 1.
+    public var number: Int
+    /// Its name, for instance `0001_accounts`.
+    public var name: String
+    /// Its SQL.
+    public var text: String
+
+    /// A migration with its parts.
+    public init(number: Int, name: String, text: String) {
+      self.number = number
+      self.name = name
+      self.text = text
+    }
+  }
+
+  /// A group of functions that replaces itself, applied whenever it changed.
+  public struct FunctionGroup: Sendable, Equatable {
+    /// Its name, for instance `50_queue/claim`. Groups are applied in the order of their names.
+    public var name: String
+    /// Its SQL.
+    public var text: String
+
+    /// A group with its parts.
+    public init(name: String, text: String) {
+      self.name = name
+      self.text = text
+    }
+  }
+
+  /// The migrations by number.
+  public let migrations: [Migration]
+  /// The function groups by name.
+  public let functions: [FunctionGroup]
+  /// The number of the last migration of the baseline, which is the schema of version 1.0 and is applied as a whole; 0
+  /// where there is none.
+  public let baseline: Int
+  /// The checksums of the baseline's migrations, by number.
+  let baselineChecksums: [Int: String]
+  /// What is run at the end of every migration; nil for nothing.
+  public let finally: String?
+
+  /// A source with its parts, in any order.
+  public init(
+    migrations: [Migration], functions: [FunctionGroup] = [], baseline: Int = 0, finally: String? = nil
+  ) {
+    self.baseline = baseline
+    baselineChecksums = Dictionary(
+      migrations.filter { $0.number <= baseline }.map { ($0.number, SHA256.hexadecimal(of: $0.text)) },
+      uniquingKeysWith: { $1 })
+    self.migrations = migrations.sorted { $0.number < $1.number }
+    self.functions = functions.sorted { $0.name < $1.name }
+    self.finally = finally
+  }
+
+  /// What is compiled into this program; at the end rights are granted and the partitions of the coming months made.
+  public static let embedded = MigrationSource(
+    migrations: SQLFiles.migrations.map { Migration(number: $0.number, name: $0.name, text: $0.text) },
+    functions: SQLFiles.files(in: "functions").map { FunctionGroup(name: $0.name, text: $0.text) },
+    baseline: 9, finally: SQLFiles.required("migrator/finally.sql"))
+
+  /// The highest number; 0 when there are no migrations.
+  public var version: Int { migrations.last?.number ?? 0 }
+}
+
+/// One transaction of a migration.
+public struct MigrationStep: Sendable, Equatable {
+  /// What a step does.
+  public enum Kind: Sendable, Equatable {
+    /// Makes the migrator's own tables.
+    case preparation
+    /// Applies the migration with a number.
+    case migration(Int)
+    /// Replaces a group of functions.
+    case functions
+  }
+
+  /// What it does.
+  public let kind: Kind
+  /// The migration's or the group's name.
+  public let name: String
+  /// The SQL that it runs.
+  public let sql: String
+  /// The SHA-256 of the SQL, in hexadecimal.
+  public let checksum: String
+
+  init(_ kind: Kind, name: String, sql: String) {
+    self.kind = kind
+    self.name = name
+    self.sql = sql
+    checksum = SHA256.hexadecimal(of: sql)
+  }
+}

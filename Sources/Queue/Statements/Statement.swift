@@ -1,0 +1,123 @@
+public import PostgreSQL
+
+/// A call of the queue that has not been made: its SQL and parameters, and how its answer is read.
+///
+/// Several can be put in one pipeline: send each one's ``sql`` and give each answer to ``decode(_:)``.
+public struct Statement<Output: Sendable>: Sendable {
+  /// What is sent.
+  public let sql: SQLStatement
+  private let doing: String
+  private let read: @Sendable (Rows) throws -> Output
+
+  /// A call of a function.
+  package init(
+    _ function: SQLFunction, _ parameters: [Parameter], while doing: String,
+    read: @escaping @Sendable (Rows) throws -> Output
+  ) {
+    self.init(function.text, parameters, doing, read)
+  }
+
+  /// A statement of a file below `sql/`, which asks the server itself or the tables of the migrator.
+  package init(
+    file path: String, _ parameters: [Parameter] = [], while doing: String,
+    read: @escaping @Sendable (Rows) throws -> Output
+  ) {
+    self.init(SQLFiles.required(path), parameters, doing, read)
+  }
+
+  private init(
+    _ text: String, _ parameters: [Parameter], _ doing: String,
+    _ read: @escaping @Sendable (Rows) throws -> Output
+  ) {
+    sql = SQLStatement(text, parameters, label: doing, isRepeated: true)
+    self.doing = doing
+    self.read = read
+  }
+
+  /// Reads the answer.
+  ///
+  /// - Throws: `unexpectedAnswer` when it is not what the schema promises.
+  public func decode(_ rows: Rows) throws(JobQueueError) -> Output {
+    do { return try read(rows) } catch { throw JobQueueError(error, while: doing) }
+  }
+
+  /// Reads one result of a pipeline.
+  public func decode(_ result: Result<Rows, PostgreSQLError>) throws(JobQueueError) -> Output {
+    switch result {
+    case .success(let rows): return try decode(rows)
+    case .failure(let error): throw JobQueueError(error, while: doing)
+    }
+  }
+
+  /// Makes the call by itself.
+  ///
+  /// - Parameters:
+  ///   - database: a connection, a pool or a transaction.
+  ///   - deadline: how long it may take; nil for the connection's own.
+  public func run(
+    on database: some Queryable, deadline: Duration? = nil
+  ) async throws(JobQueueError) -> Output {
+    let rows: Rows
+    do {
+      rows = try await database.query(sql, deadline: deadline)
+    } catch {
+      throw JobQueueError(error, while: doing)
+    }
+    return try decode(rows)
+  }
+}
+
+extension Statement {
+  /// Makes the call in a transaction with the word of who acts, in one write; works through a pooler.
+  ///
+  /// - Parameters:
+  ///   - database: a connection, a pool or a transaction.
+  ///   - actor: who acts; nil leaves the audit with what the server knows itself.
+  ///   - deadline: how long it may take; nil for the connection's own.
+  public func run(
+    on database: some Queryable, as actor: AuditActor?, deadline: Duration? = nil
+  ) async throws(JobQueueError) -> Output {
+    guard let actor else { return try await run(on: database, deadline: deadline) }
+    let results: [Result<Rows, PostgreSQLError>]
+    do {
+      results = try await database.pipeline(
+        [actor.statement, SQLStatement(sql.sql, sql.parameters, label: sql.label)], atomic: true,
+        deadline: deadline)
+    } catch {
+      throw JobQueueError(error, while: sql.label ?? "asking the database")
+    }
+    guard let told = results.first, let answer = results.last, results.count == 2 else {
+      throw JobQueueError(
+        .unexpectedAnswer, "The database answered another number of statements than it got.")
+    }
+    // What kept the first from being carried out is why the second was not.
+    if case .failure(let error) = told { throw JobQueueError(error, while: "saying who acts") }
+    return try decode(answer)
+  }
+}
+
+/// Who does something and why, as the audit records it. The database role and the client's address are not said: the
+/// server knows them itself.
+public struct AuditActor: Sendable, Equatable {
+  /// The user of the operating system.
+  public var user: String?
+  /// The machine.
+  public var host: String?
+  /// Why, as the operator wrote it.
+  public var reason: String?
+
+  /// Somebody, with what is known of them.
+  public init(user: String?, host: String?, reason: String? = nil) {
+    self.user = user
+    self.host = host
+    self.reason = reason
+  }
+
+  /// What tells the server, for the rest of its transaction.
+  public var statement: SQLStatement {
+    SQLStatement(
+      SQLFunction("act_as", 3).text,
+      [.text(user.map(storable)), .text(host.map(storable)), .text(reason.map(storable))],
+      label: "saying who acts")
+  }
+}

@@ -1,0 +1,107 @@
+import PostgreSQL
+public import Support
+
+/// An event that is to be sent to a webhook, taken by a worker for two minutes.
+public struct Delivery: Sendable, Equatable {
+  /// The webhook's number.
+  public let webhook: Int32
+  /// The event's number in its shard.
+  public let event: Int64
+  /// Where it is sent; all of it but the host may be a secret.
+  public let url: String
+  /// The signing secret as it is encrypted.
+  public let secret: [UInt8]
+  /// The job that has ended; nil for a test.
+  public let job: JobID?
+  /// `test`, `succeeded`, `cancelled` or `dead`.
+  public let state: String
+  /// When the job ended, in seconds since 1970.
+  public let at: Double
+  /// How often it has been tried, this time included.
+  public let attempt: Int
+  /// What was found, a JSON object; nil where the webhook does not receive it.
+  public let findings: String?
+}
+
+/// What came of an event that was sent, or was to be sent.
+public struct DeliveryOutcome: Sendable, Equatable {
+  /// The kinds of outcome, by the names that the database has for them.
+  public enum Kind: String, Sendable {
+    case delivered, failed, gone, released
+  }
+
+  /// The event's number.
+  public let event: Int64
+  /// What came of it.
+  public let kind: Kind
+  /// Why it failed; no part of the address but the host is in it.
+  public let failure: String?
+  /// How long the receiver wants to be left alone.
+  public let delay: Duration?
+
+  /// What came of an event.
+  public init(_ event: Int64, _ kind: Kind, failure: String? = nil, delay: Duration? = nil) {
+    self.event = event
+    self.kind = kind
+    self.failure = failure
+    self.delay = delay
+  }
+}
+
+extension WorkerStatements {
+  /// Answers which of the shards have events to send.
+  public static func dueDeliveries(in shards: [Int16]) -> Statement<[Int16]> {
+    Statement(
+      SQLFunction("due_deliveries", 1, "o_shard"), [.array(shards)],
+      while: "looking for events to send to webhooks"
+    ) { rows in
+      try rows.map { try $0.int16("o_shard") }
+    }
+  }
+
+  /// Takes events that are due, webhook by webhook: of at most so many webhooks that are not in `busy`, at most `each`
+  /// of one.
+  public func claimDeliveries(busy: [Int32], webhooks: Int, each: Int) -> Statement<[Delivery]> {
+    Statement(
+      SQLFunction(
+        "claim_deliveries", 5, "o_webhook", "o_event", "o_url", "o_secret", "o_job", "o_state", "o_at",
+        "o_attempts", "o_findings"),
+      [
+        .int16(shard), worker.parameter, .array(busy), .int32(Int32(clamping: webhooks)),
+        .int32(Int32(clamping: each)),
+      ], while: "taking events to send to webhooks"
+    ) { rows in
+      try rows.map { row in
+        Delivery(
+          webhook: try row.int32("o_webhook"), event: try row.int64("o_event"), url: try row.string("o_url"),
+          secret: try row.bytes("o_secret"), job: try row.int64IfPresent("o_job").map { JobID($0) },
+          state: try row.string("o_state"), at: try row.seconds("o_at"),
+          attempt: try row.int("o_attempts"), findings: try row.jsonTextIfPresent("o_findings"))
+      }
+    }
+  }
+
+  /// Stores what came of events; answers the webhooks that were switched off by it.
+  public func finishDeliveries(_ outcomes: [DeliveryOutcome]) -> Statement<[Int32]> {
+    Statement(
+      SQLFunction("finish_deliveries", 6, "o_webhook"),
+      [
+        .int16(shard), worker.parameter, .array(outcomes.map(\.event)),
+        .array(outcomes.map(\.kind.rawValue)), .array(outcomes.map { $0.failure.map(storable) }),
+        .array(outcomes.map { $0.delay.map(milliseconds) }),
+      ], while: "recording what was sent to webhooks"
+    ) { rows in
+      try rows.map { try $0.int32("o_webhook") }
+    }
+  }
+
+  /// Removes events of long ago, at most so many; answers how many.
+  public func purgeDeliveries(limit: Int) -> Statement<Int> {
+    Statement(
+      SQLFunction("purge_deliveries", 2), [.int16(shard), .int32(Int32(clamping: limit))],
+      while: "removing events that were sent long ago"
+    ) { rows in
+      try rows.single().int("purge_deliveries")
+    }
+  }
+}

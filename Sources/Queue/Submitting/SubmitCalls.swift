@@ -1,0 +1,137 @@
+import PostgreSQL
+import Support
+
+/// One call of `submit`: jobs of one shard, with their indices in what the caller gave.
+struct SubmitCall: Sendable {
+  var shard: Int16
+  /// The batch that the jobs are of; nil for none.
+  var batch: BatchID?
+  var items: [(index: Int, submission: Submission)] = []
+  var bytes = 0
+
+  /// Whether the call may be repeated when its answer was lost.
+  var isIdempotent: Bool { items.allSatisfy { $0.submission.key != nil } }
+
+  /// Puts submissions into calls, each of one shard and within the limits, each shard's in the order given.
+  static func calls(
+    of items: [(index: Int, submission: Submission)], shards: [String: Int16], batch: BatchID? = nil,
+    limits: SubmitLimits
+  ) -> [SubmitCall] {
+    var calls: [SubmitCall] = []
+    var open: [Int16: Int] = [:]
+    for item in items {
+      guard let shard = shards[item.submission.user] else { continue }
+      let bytes = item.submission.image.byteCount
+      if let index = open[shard], calls[index].items.count < limits.maximumCount,
+        calls[index].bytes + bytes <= limits.maximumBytes
+      {
+        calls[index].items.append(item)
+        calls[index].bytes += bytes
+      } else {
+        open[shard] = calls.count
+        calls.append(SubmitCall(shard: shard, batch: batch, items: [item], bytes: bytes))
+      }
+    }
+    return calls
+  }
+
+  /// Whether an image of the call is encrypted.
+  var hasEncrypted: Bool { items.contains { $0.submission.image.storedKey != nil } }
+
+  /// The statement; its answer has an outcome for each job, in the call's order.
+  func statement(maxAttempts: Int) -> Statement<[SubmitOutcome]> {
+    let items = items.map(\.submission)
+    let storedKeys = hasEncrypted ? items.map(\.image.storedKey) : nil
+    let encrypting: [Parameter] = [
+      storedKeys.map { storedKeys in .array(storedKeys.map { $0?.keyID }) } ?? .nullArray(of: Int64.self),
+      storedKeys.map { storedKeys in .array(storedKeys.map { $0?.wrappedKey }) }
+        ?? .nullArray(of: [UInt8].self),
+    ]
+    // A submit without a batch and without references is the same call as ever.
+    let isLabelled = batch != nil || items.contains { $0.reference != nil }
+    let labels: [Parameter] = isLabelled ? [.int64(batch?.value), .array(items.map(\.reference))] : []
+    return Statement(
+      isLabelled ? Self.labelling : Self.function,
+      labels + [
+        .int16(shard), .array(items.map(\.user)), .array(items.map(\.kind.code)),
+        .array(items.map(\.priority.slot)), .array(items.map(\.image.sha256)),
+        .array(items.map(\.image.bytes)),
+        .array(items.map(\.image.width)), .array(items.map(\.image.height)),
+        .array(items.map(\.image.isUnsanitized)),
+        .array(items.map(\.key)), .array(items.map { timestamp($0.runAt) }),
+        .array(items.map { timestamp($0.expiresAt) }), .array(items.map(\.sourceName)),
+        .int16(Int16(clamping: maxAttempts)),
+      ] + encrypting, while: "submitting jobs"
+    ) { rows in
+      let columns = try Columns(rows)
+      var outcomes: [SubmitOutcome?] = Array(repeating: nil, count: items.count)
+      for row in rows {
+        let index = try row.int(columns.index) - 1
+        guard items.indices.contains(index) else { continue }
+        outcomes[index] = try SubmitOutcome(row, columns, of: items[index])
+      }
+      let found = outcomes.compactMap { $0 }
+      guard found.count == items.count else {
+        throw JobQueueError(
+          .unexpectedAnswer, "The database answered \(found.count) outcomes for \(items.count) jobs.")
+      }
+      return found
+    }
+  }
+}
+
+extension SubmitCall {
+  private static let function = SQLFunction(
+    "submit", 16, "o_index", "o_outcome", "o_reason", "o_job", "o_period", "o_limit", "o_used")
+  private static let labelling = SQLFunction(
+    "submit_in_batch", 18, "o_index", "o_outcome", "o_reason", "o_job", "o_period", "o_limit", "o_used")
+
+  /// Where the columns of the answer are: looked up once, and not for each job.
+  fileprivate struct Columns {
+    let index, outcome, reason, job, period, limit, used: Int
+
+    init(_ rows: Rows) throws(PostgreSQLError) {
+      index = try rows.position(of: "o_index")
+      outcome = try rows.position(of: "o_outcome")
+      reason = try rows.position(of: "o_reason")
+      job = try rows.position(of: "o_job")
+      period = try rows.position(of: "o_period")
+      limit = try rows.position(of: "o_limit")
+      used = try rows.position(of: "o_used")
+    }
+  }
+}
+
+extension SubmitOutcome {
+  /// Reads a row of `analysis.submit`.
+  fileprivate init(_ row: Row, _ columns: SubmitCall.Columns, of item: Submission) throws {
+    let outcome = try row.string(columns.outcome)
+    switch outcome {
+    case "created": self = .created(try row.jobID(columns.job), try row.period(columns.period))
+    case "duplicate": self = .duplicate(try row.jobID(columns.job))
+    case "refused":
+      self = .refused(
+        Refusal(
+          code: try row.stringIfPresent(columns.reason) ?? "other", user: item.user,
+          limit: try row.int32IfPresent(columns.limit).map(Int.init),
+          used: try row.int32IfPresent(columns.used).map(Int.init)))
+    default:
+      throw JobQueueError(.unexpectedAnswer, "The database answered a submit with \(outcome).")
+    }
+  }
+}
+
+extension SubmittedImage {
+  fileprivate var bytes: [UInt8]? {
+    if case .bytes(let bytes, _, _, _, _, _) = self { bytes } else { nil }
+  }
+  fileprivate var width: Int32? {
+    if case .bytes(_, _, let width, _, _, _) = self { Int32(clamping: width) } else { nil }
+  }
+  fileprivate var height: Int32? {
+    if case .bytes(_, _, _, let height, _, _) = self { Int32(clamping: height) } else { nil }
+  }
+  fileprivate var isUnsanitized: Bool {
+    if case .bytes(_, _, _, _, let unsanitized, _) = self { unsanitized } else { false }
+  }
+}

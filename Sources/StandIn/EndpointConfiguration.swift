@@ -1,0 +1,122 @@
+import FoundationEssentials
+import Support
+
+/// Everything the development endpoint can be told before it starts.
+public struct EndpointConfiguration: Sendable {
+  /// The variants of the API.
+  public enum Dialect: String, Sendable, CaseIterable {
+    /// As the endpoint's integration guide says; without refresh tokens.
+    case guide
+    /// As the real endpoint's server does, its odd values included.
+    case server
+  }
+
+  /// The certificate and private key of a TLS listener, both PEM text.
+  public struct TransportSecurity: Sendable {
+    /// The certificate chain.
+    public var certificate: String
+    /// The private key.
+    public var key: String
+
+    /// A certificate chain with its key, both PEM text.
+    public init(certificate: String, key: String) {
+      self.certificate = certificate
+      self.key = key
+    }
+  }
+
+  /// The numeric IPv4 address to listen on.
+  public var host = "127.0.0.1"
+  /// The port to listen on; 0 lets the system choose.
+  public var port: UInt16 = 0
+  /// Threads that serve connections. One thread carries far more than one worker sends; more help only
+  /// while many different images are decoded for the first time.
+  public var threads = 1
+  /// Time between the end of an upload and its answer; it holds no thread.
+  public var delay: Duration = .zero
+  /// Which variant of the API it speaks.
+  public var dialect = Dialect.server
+  /// Life of an access token. The real endpoint's live one hour.
+  public var tokenLifetime: Duration = .seconds(3600)
+  /// Life of a refresh token. The real endpoint's live seven days.
+  public var refreshLifetime: Duration = .seconds(7 * 86400)
+  /// Whether an analysis without a token is refused.
+  public var requiresToken = false
+  /// Analyses a month for each account on the free plan; nil is no limit.
+  public var limitPerUser: Int?
+  /// Accounts that exist from the start.
+  public var accounts: [NewAccount] = []
+  /// Which uploads are struck by which failure.
+  public var faults = FaultPlan.none
+  /// Seconds in the Retry-After header of the failures that carry one.
+  public var retryAfter = 1
+  /// How long a request struck by `timeout` is held before its connection is closed.
+  public var hangLimit: Duration = .seconds(600)
+  /// Pause between two pieces of a dripped body.
+  public var dripInterval: Duration = .milliseconds(200)
+  /// File that gets one JSON line for each upload; nil writes none.
+  public var logPath: String?
+  /// Serves TLS when set.
+  public var transportSecurity: TransportSecurity?
+  /// Whether pictures are decoded. Without, conditions are drawn from the image's digest, which keeps the
+  /// endpoint fast when a measurement sends many thousand different images: decoding one of 120 KB takes
+  /// about 1.1 ms.
+  public var decodesPictures = true
+  /// Analyses of different images kept in memory.
+  public var cacheCapacity = 65_536
+
+  /// The defaults: a free port of the loopback interface, no accounts, no failures.
+  public init() {}
+
+  /// Whether no other machine can reach it.
+  public var isLoopback: Bool { host.hasPrefix("127.") }
+
+  func validate() throws(EndpointError) {
+    guard (1...64).contains(threads) else {
+      throw EndpointError(.configuration, "threads is \(threads); give 1 to 64")
+    }
+    guard delay >= .zero, tokenLifetime > .zero, refreshLifetime > .zero, dripInterval >= .zero else {
+      throw EndpointError(.configuration, "a duration is negative, or a token would never be valid")
+    }
+    guard cacheCapacity > 0 else {
+      throw EndpointError(.configuration, "the cache holds \(cacheCapacity) analyses; give 1 or more")
+    }
+    if let limitPerUser, limitPerUser < 0 {
+      throw EndpointError(.configuration, "the limit per user is \(limitPerUser); give 0 or more")
+    }
+    guard retryAfter >= 0 else {
+      throw EndpointError(.configuration, "Retry-After is \(retryAfter) seconds; give 0 or more")
+    }
+  }
+}
+
+/// Where the endpoint takes the time of day from: tokens expire and months begin by it.
+public struct EndpointClock: Sendable {
+  let read: @Sendable () -> Double
+
+  /// A clock that answers seconds since 1970, UTC.
+  public init(_ read: @escaping @Sendable () -> Double) {
+    self.read = read
+  }
+
+  /// The system's clock.
+  public static let system = EndpointClock { UnixTime.now.secondsSince1970 }
+
+  var now: Double { read() }
+}
+
+/// Files that are read whole.
+public enum TextFile {
+  /// The text of a file.
+  ///
+  /// - Throws: `EndpointError` if it cannot be read or is not UTF-8.
+  public static func read(_ path: String) throws(EndpointError) -> String {
+    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+      throw EndpointError(.unreadable, "'\(path)' cannot be read; does it exist, and may this user read it?")
+    }
+    guard let text = String(validating: data, as: UTF8.self) else {
+      throw EndpointError(.unreadable, "'\(path)' is not UTF-8 text")
+    }
+    return text
+  }
+}

@@ -1,0 +1,202 @@
+/// What a clinic or a user is billed by for a month: lines that were priced by the database, and what was analysed.
+///
+/// It is a value that is read in one snapshot; a writer of each format makes a document of it. Nothing in it is
+/// calculated here.
+public struct MonthStatement: Sendable, Equatable, Codable {
+  /// The number under which it is filed; nil for a draft.
+  public var number: String?
+  /// Who is billed.
+  public var holder: Holder
+  /// The month.
+  public var month: Period
+  /// Whether it may still change.
+  public var state: ReportState
+  /// When the month was closed, as the clocks of `zone` showed it; of a draft, when it was read.
+  public var moment: LocalTime
+  /// The IANA zone in which the statement is written; each line has its own.
+  public var zone: String
+  /// The ISO 4217 code; nil where nothing has a price.
+  public var currency: String?
+  /// The segments of the month: what was used under one plan at one price, in the order in which they are shown.
+  public var lines: [StatementLine]
+  /// What changed in earlier months since they were closed.
+  public var adjustments: [StatementLine]
+  /// The sums over lines and adjustments.
+  public var total: Total
+  /// The analyses that ended on each day of the month; empty where nobody may see them.
+  public var days: [Day]
+  /// How often each condition was found, and how surely; empty where nobody may see them.
+  public var conditions: [Condition]
+  /// What was used of each plan's limits; empty where nothing has a plan.
+  public var usage: [PlanUsage]
+  /// In whose name the documents are made; nil for nobody's. It is no part of the data.
+  public var brand: Brand?
+
+  /// A statement.
+  public init(
+    number: String?, holder: Holder, month: Period, state: ReportState, moment: LocalTime, zone: String,
+    currency: String?, lines: [StatementLine], adjustments: [StatementLine] = [], total: Total,
+    days: [Day] = [], conditions: [Condition] = [], usage: [PlanUsage] = []
+  ) {
+    self.number = number
+    self.holder = holder
+    self.month = month
+    self.state = state
+    self.moment = moment
+    self.zone = zone
+    self.currency = currency
+    self.lines = lines
+    self.adjustments = adjustments
+    self.total = total
+    self.days = days
+    self.conditions = conditions
+    self.usage = usage
+  }
+
+  /// Who is billed.
+  public struct Holder: Sendable, Equatable, Codable {
+    /// The two kinds of holders.
+    public enum Kind: String, Sendable, Codable {
+      /// A clinic, for all of its users.
+      case clinic
+      /// One user.
+      case user
+    }
+
+    /// Which of the two it is.
+    public var kind: Kind
+    /// The clinic's name or the user's reference.
+    public var name: String
+    /// Where it is, a line each; empty where that is not known.
+    public var address: [String]
+    /// The logo that stands for it by its kind; nil for none.
+    public var logo: Logo?
+    /// The name of its product; nil for none.
+    public var product: String?
+
+    /// A holder.
+    public init(
+      _ kind: Kind, name: String, address: [String] = [], logo: Logo? = nil, product: String? = nil
+    ) {
+      self.kind = kind
+      self.name = name
+      self.address = address
+      self.logo = logo
+      self.product = product
+    }
+  }
+
+  /// In whose name documents are made.
+  public struct Brand: Sendable, Equatable, Codable {
+    /// As people read it.
+    public var name: String
+    /// The colour of titles and bars; nil for the usual one.
+    public var accent: Accent?
+
+    /// A brand.
+    public init(_ name: String, accent: Accent? = nil) {
+      self.name = name
+      self.accent = accent
+    }
+  }
+
+  /// A picture above a statement. Nothing here decodes it: each document holds it as it is.
+  public struct Logo: Sendable, Equatable, Codable {
+    /// A JPEG.
+    public var bytes: [UInt8]
+    /// In pixels.
+    public var width, height: Int
+
+    /// A picture.
+    public init(_ bytes: [UInt8], width: Int, height: Int) {
+      self.bytes = bytes
+      self.width = width
+      self.height = height
+    }
+
+    /// Its size within a box, in the box's measure, in its own proportions; never beyond twice its pixels.
+    package func size(within box: (width: Double, height: Double)) -> (width: Double, height: Double) {
+      let (wide, high) = (Double(width), Double(height))
+      let scale = min(box.width / wide, box.height / high, 2)
+      return (wide * scale, high * scale)
+    }
+  }
+
+  /// The sums over lines and adjustments.
+  public struct Total: Sendable, Equatable, Codable {
+    /// Billable units.
+    public var units: Int64
+    /// Units beyond the limits.
+    public var over: Int64
+    /// The sum of the amounts; nil where nothing has a price.
+    public var amount: DecimalText?
+
+    /// The sums.
+    public init(units: Int64, over: Int64, amount: DecimalText?) {
+      self.units = units
+      self.over = over
+      self.amount = amount
+    }
+  }
+
+  /// A day of the month.
+  public struct Day: Sendable, Equatable, Codable {
+    /// The date.
+    public var date: CivilDate
+    /// How many analyses ended on it.
+    public var analyses: Int64
+
+    /// A day.
+    public init(_ date: CivilDate, analyses: Int64) {
+      self.date = date
+      self.analyses = analyses
+    }
+  }
+
+  /// How often a condition was found, in each band of confidence.
+  public struct Condition: Sendable, Equatable, Codable {
+    /// The name for people.
+    public var name: String
+    /// The surer the endpoint was, the further to the right the band.
+    public var green, yellow, orange, red: Int64
+
+    /// A condition.
+    public init(_ name: String, green: Int64, yellow: Int64, orange: Int64, red: Int64) {
+      self.name = name
+      self.green = green
+      self.yellow = yellow
+      self.orange = orange
+      self.red = red
+    }
+  }
+
+  /// What the users of one plan used of their limits.
+  public struct PlanUsage: Sendable, Equatable, Codable {
+    /// The plan's name for people.
+    public var plan: String
+    /// The limits of its users together; nil where there is none.
+    public var limit: Int64?
+    /// What they used together.
+    public var used: Int64
+    /// How many users stayed below their limit (all, where there is none), used it up, and went beyond it.
+    public var under, at, over: Int64
+
+    /// A plan.
+    public init(_ plan: String, limit: Int64?, used: Int64, under: Int64, at: Int64, over: Int64) {
+      self.plan = plan
+      self.limit = limit
+      self.used = used
+      self.under = under
+      self.at = at
+      self.over = over
+    }
+  }
+}
+
+/// Whether a month's usage may still change.
+public enum ReportState: String, Sendable, Codable {
+  /// The month is running, or its time of grace is not over, or nobody has closed it since.
+  case draft
+  /// The month's usage is stored as a statement and comes out the same for ever.
+  case closed
+}

@@ -1,0 +1,106 @@
+import CommandLineTool
+import Queue
+import QueueTestSupport
+import TestSupport
+import Testing
+
+@testable import Control
+
+@Suite("A name is the same user in its composed and in its decomposed form")
+struct NameFormTests {
+  private let composed = "Jos\u{E9} \u{1EC7}"
+  private let decomposed = "Jose\u{301} e\u{302}\u{323}"
+
+  private func names(_ queue: QueueFixture) async throws -> [String] {
+    try await queue.texts(
+      "SELECT encode(convert_to(user_ref, 'UTF8'), 'hex') FROM analysis.account ORDER BY 1")
+  }
+
+  private func hexadecimal(_ text: String) -> String {
+    text.utf8.map { String($0 / 16, radix: 16) + String($0 % 16, radix: 16) }.joined()
+  }
+
+  @Test("to commands, manifests and imports; encrypted images open")
+  func commands() async throws {
+    try await withQueue { (queue) async throws in
+      let files = try TemporaryFolder()
+      var control = queue.control
+      control.environment["ANALYSIS_KEY_FILE"] = files.path("image.keys")
+      #expect(await control("keys", "new").code == .done)
+      #expect(await control("users", "add", decomposed).code == .done)
+      #expect(await control("users", "add", composed).code != .internalError)
+      for (index, user) in [composed, decomposed].enumerated() {
+        control.runKey = "run-\(index)"
+        try files.write(TinyPicture.png(grey: UInt8(index)), to: "a\(index).png")
+        try files.write(TinyPicture.png(grey: UInt8(10 + index)), to: "b\(index).png")
+        try files.write("file,user,type\nb\(index).png,\(user),ear\n", to: "list.csv")
+        let one = await control("submit", "--user", user, "--type", "ear", files.path("a\(index).png"))
+        #expect(one.code == .done, "\(one.messages)")
+        control.runKey = "list-\(index)"
+        #expect(await control("submit", "--manifest", files.path("list.csv")).code == .done)
+        try files.write("user,name\n\(user),A\(index)\n", to: "users.csv")
+        #expect(await control("users", "import", files.path("users.csv")).code == .done)
+        #expect(await control("users", "show", user).output.contains("A\(index)"))
+        #expect(await control("jobs", "list", "--user", user).code == .done)
+        #expect(try await queue.count("job") == (index + 1) * 2)
+      }
+      #expect(try await names(queue) == [hexadecimal(composed)])
+      #expect(
+        try await queue.number(
+          """
+          SELECT count(*)::int FROM analysis.image i JOIN analysis.account a USING (shard, user_id)
+          WHERE i.encrypted_by IS NOT NULL AND i.user_sha256 IS NULL
+            AND a.user_ref IS NFC NORMALIZED
+          """) == 4)
+      #expect(await control("clinics", "add", decomposed).code == .done)
+      #expect(await control("clinics", "assign", decomposed, composed).code == .done)
+      #expect(await control("clinics", "show", composed).code == .done)
+    }
+  }
+
+  @Test("to the functions of SQL, in each shard")
+  func functions() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser(composed)
+      let picture = "decode('89504e470d0a1a0a', 'hex')"
+      for user in [composed, decomposed] {
+        #expect(
+          try await queue.texts(
+            "SELECT outcome FROM analysis.submit_image('\(user)', 'ear', \(picture), '\(user.utf8.count)')")
+            == ["created"])
+        #expect(
+          try await queue.texts(
+            """
+            SELECT outcome FROM analysis.submit_images(ARRAY['\(user)', '\(composed)'], ARRAY['ear', 'ear'],
+              ARRAY[\(picture), \(picture)], p_batch => NULL, p_references => ARRAY['r1', 'r2'])
+            """) == ["created", "created"])
+      }
+      #expect(try await queue.number("SELECT count(DISTINCT user_id)::int FROM analysis.job") == 1)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job_label") == 4)
+      #expect(try await names(queue).count == 1)
+      #expect(
+        try await queue.number(
+          "SELECT (analysis.shard_of('\(composed)') = analysis.shard_of('\(decomposed)'))::int") == 1)
+    }
+  }
+
+  @Test(
+    "also where it was added before names were composed; who would be taken for another has the number behind it"
+  )
+  func migrated() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser(composed)
+      for name in ["plain", "alone"] { try await queue.addUser(name) }
+      try await queue.execute(
+        "UPDATE analysis.account SET user_ref = '\(decomposed)' WHERE user_ref = 'plain'")
+      try await queue.execute("UPDATE analysis.account SET user_ref = 'Zoe\u{308}' WHERE user_ref = 'alone'")
+      let migration = SQLFiles.required("migrations/0029_names.sql")
+      for _ in 0..<2 { try await queue.execute(migration) }
+      let number = try await queue.number("SELECT max(user_id)::int - 1 FROM analysis.account")
+      #expect(
+        try await names(queue)
+          == [composed, "\(composed) #\(number)", "Zo\u{EB}"].map(hexadecimal).sorted())
+      #expect(await queue.control("users", "show", "Zoe\u{308}").code == .done)
+    }
+  }
+}

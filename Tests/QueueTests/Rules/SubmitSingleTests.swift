@@ -1,0 +1,115 @@
+import PostgreSQL
+import QueueTestSupport
+import Support
+import TestSupport
+import Testing
+
+@Suite("A submit of one job")
+struct SubmitSingleTests {
+  private static let users = ["small", "large", "crowd", "nobody", "first"]
+  private static let limit = 8
+
+  /// Asks of every sort: usual ones, and whatever may be said against one.
+  private static func asks(_ count: Int, seed: UInt64) -> [Ask] {
+    var random = SeededGenerator(seed: seed)
+    return (0..<count).map { index in
+      let image = "photo-\(Int.random(in: 0..<6, using: &random))"
+      return Ask(
+        users.randomElement(using: &random) ?? "small", kind: Int16.random(in: 0...2, using: &random),
+        priority: Int16.random(in: 0...3, using: &random), image: image,
+        withBytes: Bool.random(using: &random),
+        key: Int.random(in: 0..<4, using: &random) == 0
+          ? nil : "visit-\(Int.random(in: 0..<60, using: &random))",
+        at: Int.random(in: 0..<8, using: &random) == 0 ? 4_102_444_800 : nil,
+        expires: Int.random(in: 0..<8, using: &random) == 0
+          ? (index.isMultiple(of: 2) ? 1 : 4_102_444_800) : nil)
+    }
+  }
+
+  /// What there is after the asks, without what the two ways may number differently.
+  private static let leftovers = """
+    SELECT 'usage ' || u.user_id || ' ' || u.used || ' ' || u.refused FROM analysis.usage u
+    UNION ALL SELECT 'share ' || f.user_id || ' ' || f.lane || ' ' || f.last_vt || ' ' || f.step FROM analysis.fair_share f
+    UNION ALL SELECT 'job ' || (j.user_id, j.kind, j.lane, j.vt, j.run_at, j.image_bytes, j.image_period, j.max_attempts,
+                                j.image_unsanitized, j.key_hash IS NULL, j.expires_at, j.period)::text FROM analysis.job j
+    UNION ALL SELECT 'ready ' || (r.lane, r.tries, r.period, r.vt)::text FROM analysis.ready r
+    UNION ALL SELECT 'idem ' || (k.user_id, k.period, k.job_id IN (SELECT id FROM analysis.job))::text FROM analysis.idem k
+    UNION ALL SELECT 'image ' || (i.user_id, i.period, i.byte_count, i.unsanitized)::text FROM analysis.image i
+    ORDER BY 1
+    """
+
+  private func prepare(_ queue: QueueFixture) async throws {
+    for user in Self.users where user != "nobody" {
+      try await queue.addUser(user, plan: user == "small" ? "free" : "premium")
+    }
+    try await queue.execute(
+      """
+      UPDATE analysis.setting SET value = '\(Self.limit)' WHERE name = 'max_waiting_per_user';
+      INSERT INTO analysis.lane_clock (shard, lane, now_vt, staged_at, at) VALUES (0, 5, 70000, now(), now());
+      """)
+  }
+
+  /// Answers as they are to be compared: a job by the place of the ask that made it.
+  private func run(
+    _ asks: [Ask], on queue: QueueFixture, beside other: Ask?
+  ) async throws -> (answers: [String], left: [String]) {
+    var places: [Int64: Int] = [:]
+    var told: [String] = []
+    for (place, ask) in asks.enumerated() {
+      let answer = try #require(try await queue.submit([ask] + (other.map { [$0] } ?? [])).first)
+      if answer.outcome == "created", let job = answer.job { places[job] = place }
+      told.append(
+        "\(place) \(answer.outcome) \(answer.reason ?? "-") \(answer.job.flatMap { places[$0] } ?? -1)"
+          + " \(answer.period ?? 0) \(answer.limit ?? -1) \(answer.used ?? -1)")
+    }
+    return (told, try await queue.texts(Self.leftovers))
+  }
+
+  @Test("comes out as one among many does, whatever is asked", arguments: [1, 2, 3] as [UInt64])
+  func alike(seed: UInt64) async throws {
+    let asks = Self.asks(400, seed: seed)
+    try await withCheckedQueue { short in
+      try await withCheckedQueue { general in
+        try await prepare(short)
+        try await prepare(general)
+        let one = try await run(asks, on: short, beside: nil)
+        // What is refused beside it takes nothing, and has the call go the general way.
+        let many = try await run(asks, on: general, beside: Ask("a stranger"))
+        #expect(one.answers == many.answers)
+        #expect(one.left == many.left)
+        let reasons = Set(one.answers.map { $0.split(separator: " ")[2] })
+        #expect(
+          reasons.isSuperset(of: [
+            "-", "quota", "unknown_user", "bad_argument", "expired", "image_missing", "waiting_limit",
+            "key_conflict",
+          ]), "\(reasons)")
+      }
+    }
+  }
+
+  @Test("goes the short way when it is usual, and leaves nothing behind when it is not")
+  func short() async throws {
+    try await withCheckedQueue { queue in
+      try await queue.addUser("clinic")
+      func direct(image: Bool, key: String) async throws -> Int? {
+        try await queue.pool.query(
+          """
+          SELECT s.o_job FROM analysis.submit_single(0::smallint, 'clinic', 1::smallint, 1::smallint,
+            sha256('a'), CASE WHEN $1 THEN 'a'::bytea END, NULL, NULL, NULL, $2, NULL, NULL, 10::smallint, NULL,
+            NULL, NULL, clock_timestamp(), NULL, false) s
+          """, [.bool(image), .text(key)]
+        ).single().intIfPresent(0)
+      }
+      // The first of a month has no usage row to lock yet.
+      #expect(try await direct(image: true, key: "one") == nil)
+      _ = try await queue.create([Ask("clinic", image: "b")])
+      #expect(try await direct(image: false, key: "two") == nil, "there is no such image")
+      #expect(try await queue.number("SELECT count(*) FROM analysis.idem") == 0)
+      #expect(try await direct(image: true, key: "two") != nil)
+      #expect(try await direct(image: false, key: "three") != nil)
+      #expect(try await direct(image: false, key: "three") == nil, "the key is taken")
+      #expect(try await queue.usage("clinic").used == 3)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.ready") == 3)
+    }
+  }
+}
