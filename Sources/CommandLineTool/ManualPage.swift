@@ -90,9 +90,12 @@ struct ManualPage {
   private var exitStatus: [String] {
     let named = Set(allCommands(command).flatMap(\.exitCodes))
     guard !named.isEmpty else { return [] }
+    // One page says when each command ends with a code: that of the program, which has all commands.
+    let hasCases = commands.count == 1 && !command.subcommands.isEmpty
     return [".SH EXIT STATUS"]
-      + ExitCode.all.filter(named.contains).flatMap {
-        [".TP", "\\fB\($0.code)\\fR", escapedLine($0.sentence)]
+      + ExitCode.all.filter(named.contains).flatMap { code in
+        [".TP", "\\fB\(code.code)\\fR", escapedLine(code.sentence)]
+          + (hasCases && !code.cases.isEmpty ? [escapedLine(code.cases)] : [])
       }
   }
 
