@@ -44,9 +44,9 @@ struct MonitoringDocumentTests {
       ])
   }
 
-  @Test("docs/operations.md has a row for each metric, with its type and its labels, and names no other")
+  @Test("docs/metrics.md has a row for each metric, with its type and its labels, and names no other")
   func table() throws {
-    let page = try Self.text("docs/operations.md")
+    let page = try Self.text("docs/metrics.md")
     for metric in Self.metrics {
       let labels = metric.labels.isEmpty ? "" : metric.labels.map { "`\($0)`" }.joined(separator: ", ")
       let start = "| `\(metric.name)` | \(metric.kind.rawValue) | \(labels)"
