@@ -5,12 +5,11 @@ import QueueTestSupport
 import TestSupport
 import Testing
 
-/// The programs of sql.md, each run as it stands by the language's own driver against a server.
+/// The programs that sql.md links to, each run as it stands by the language's own driver against a server.
 @Suite("The programs that sql.md shows")
 struct DocumentedProgramTests {
-  /// A language of the page, and how a program in it is run.
+  /// A language of a program that the page links to, and how that is run.
   struct Language: Sendable {
-    let name: String
     let file: String
     let run: [String]
     /// Ends with 0 where the driver is installed.
@@ -22,15 +21,15 @@ struct DocumentedProgramTests {
   private static let interpreter = environment["ANALYSIS_PYTHON"] ?? "python3"
 
   static let python = Language(
-    name: "python", file: "submit.py", run: [interpreter, "submit.py"],
+    file: "submit.py", run: [interpreter, "submit.py"],
     probe: [interpreter, "-c", "import psycopg"])
   // Debian keeps the libraries of JavaScript and Go where its own programs look.
   static let javaScript = Language(
-    name: "javascript", file: "submit.js", run: ["node", "submit.js"],
+    file: "submit.js", run: ["node", "submit.js"],
     probe: ["node", "-e", "require('pg')"],
     environment: ["NODE_PATH": environment["NODE_PATH"] ?? "/usr/share/nodejs"])
   static let go = Language(
-    name: "go", file: "submit.go", run: ["go", "run", "submit.go"],
+    file: "submit.go", run: ["go", "run", "submit.go"],
     probe: ["go", "list", "github.com/jackc/pgx/v4"],
     environment: ["GO111MODULE": "off", "GOPATH": "/usr/share/gocode", "GOFLAGS": "", "GOPROXY": "off"])
 
@@ -64,12 +63,16 @@ struct DocumentedProgramTests {
     .enabled("needs go and Debian's golang-github-jackc-pgx-v4-dev") { try await isInstalled(go) })
   func goProgram() async throws { try await run(Self.go) }
 
+  /// The file that the page links to.
+  private static func program(in language: Language) throws -> String {
+    let page = try #require(MarkdownFile.named("docs/sql.md"))
+    let link = try #require(page.links.first { $0.path == "examples/\(language.file)" })
+    return try String(contentsOfFile: packagePath(page.target(of: link)), encoding: .utf8)
+  }
+
   private func run(_ language: Language) async throws {
     let folder = try TemporaryFolder()
-    let page = try #require(MarkdownFile.named("docs/sql.md"))
-    let blocks = page.codeBlocks.filter { $0.language == language.name }
-    try #require(blocks.count == 1)
-    try folder.write(Array(blocks[0].lines.joined(separator: "\n").utf8), to: language.file)
+    try folder.write(try Self.program(in: language), to: language.file)
     try folder.write(TinyPicture.png(grey: 1), to: "throat.jpg")
 
     try await withQueue { (queue) async throws in
