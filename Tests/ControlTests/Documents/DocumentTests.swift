@@ -36,20 +36,39 @@ struct DocumentTests {
     }
   }
 
-  @Test("every suite that SECURITY.md names is there, and every threat names one")
-  func suites() throws {
-    let page = try #require(MarkdownFile.named("SECURITY.md"))
+  @Test("every suite that a document names is there", arguments: ["SECURITY.md", "docs/architecture.md"])
+  func suites(path: String) throws {
+    let page = try #require(MarkdownFile.named(path))
     let named = page.codeSpans.compactMap { $0.wholeMatch(of: /([A-Za-z]+Tests): (.+)/)?.output }
+    #expect(named.count > 15)
     for (_, folder, suite) in named {
       #expect(try Self.suites(of: String(folder)).contains(String(suite)), "\(folder): \(suite)")
     }
-    let sections = page.prose.joined(separator: "\n").components(separatedBy: "\n## ")
-    let threats = try #require(sections.first { $0.hasPrefix("Threats and controls\n") })
+  }
+
+  @Test("every threat of SECURITY.md names a suite")
+  func threats() throws {
+    let threats = try Self.section("Threats and controls", of: "SECURITY.md")
       .components(separatedBy: "\n### ").dropFirst()
     #expect(threats.count > 20)
-    for threat in threats {
-      #expect(threat.contains(#/`[A-Za-z]+Tests: /#), "\(threat.prefix(60))")
-    }
+    for threat in threats { #expect(threat.contains(Self.suiteName), "\(threat.prefix(60))") }
+  }
+
+  @Test("every step of a job's journey in architecture.md names the suite that proves it")
+  func steps() throws {
+    let steps = try Self.section("One job's journey", of: "docs/architecture.md")
+      .components(separatedBy: "\n**").dropFirst()
+    #expect(steps.count == 8)
+    for step in steps { #expect(step.contains(Self.suiteName), "\(step.prefix(60))") }
+  }
+
+  private static var suiteName: Regex<Substring> { #/`[A-Za-z]+Tests: /# }
+
+  /// The text below a heading of the second level, up to the next one.
+  private static func section(_ title: String, of path: String) throws -> String {
+    let page = try #require(MarkdownFile.named(path))
+    let sections = page.prose.joined(separator: "\n").components(separatedBy: "\n## ")
+    return try #require(sections.first { $0.hasPrefix("\(title)\n") })
   }
 
   /// The names of the suites in a folder below `Tests`.
@@ -65,21 +84,51 @@ struct DocumentTests {
   @Test("the glossary names nothing that is not in the code")
   func glossary() throws {
     let page = try #require(MarkdownFile.named("docs/glossary.md"))
-    let entries = page.prose.prefix { $0 != "## Say this, not that" }.joined(separator: "\n")
-    let names = Set(
-      entries.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map {
-        $0.element.prefix { $0 != "(" }.description
-      })
+    let names = Set(page.codeSpans.map { $0.prefix { $0 != "(" }.description })
     #expect(names.count > 80)
+    let code = try Self.code()
+    for name in names { #expect(code.contains(name), "\(name)") }
+  }
+
+  /// All files of `Sources` and `sql` whose names end so, one after the other.
+  private static func code(of endings: [String] = [".swift", ".sql"]) throws -> String {
     var code = ""
     for folder in ["Sources", "sql"] {
       let root = packagePath(folder)
       for path in try FileManager.default.subpathsOfDirectory(atPath: root)
-      where path.hasSuffix(".swift") || path.hasSuffix(".sql") {
+      where endings.contains(where: path.hasSuffix) {
         code += try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
       }
     }
-    for name in names { #expect(code.contains(name), "\(name)") }
+    return code
+  }
+
+  @Test("architecture.md sends its readers to types and functions that are there")
+  func architecture() throws {
+    let names = try Self.section("One job's journey", of: "docs/architecture.md")
+      .components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+    let code = try Self.code()
+    let declared = Set(
+      code.split(separator: "\n").compactMap { line -> Substring? in
+        let words = line.split(separator: " ")
+        let kind = words.firstIndex { ["struct", "class", "actor", "enum"].contains($0) }
+        return kind.flatMap { words.dropFirst($0 + 1).first?.prefix(while: \.isLetter) }
+      })
+    let types = names.filter { $0.wholeMatch(of: /[A-Z][A-Za-z]+/) != nil }
+    #expect(types.count > 15)
+    for type in types { #expect(declared.contains(type[...]), "\(type)") }
+    let functions = names.filter { $0.wholeMatch(of: /analysis\.[a-z_]+/) != nil }
+    for name in functions { #expect(code.contains(name), "\(name)") }
+  }
+
+  @Test("images.md has every reason for which a picture is refused")
+  func refusals() throws {
+    let page = try Self.text("docs/images.md")
+    let code = try Self.code(of: ["/ImageRefusal.swift"])
+    let kinds = try #require(code.firstMatch(of: /enum Kind: String \{[^}]+/)).output
+    let reasons = kinds.matches(of: /case ([a-zA-Z]+)(?: = "([a-z_]+)")?/).map { $0.output.2 ?? $0.output.1 }
+    #expect(reasons.count > 10)
+    for reason in reasons { #expect(page.contains("\n| `\(reason)` | "), "\(reason)") }
   }
 
   @Test("architecture.md has every folder of Sources")
@@ -115,8 +164,9 @@ struct DocumentTests {
     for name in settings { #expect(page.contains("| `\(name)` |"), "\(name)") }
   }
 
-  @Test("operations.md has every exit code", arguments: ExitCode.all)
+  @Test("the manual page of analysisctl has every exit code, and when it comes", arguments: ExitCode.all)
   func exitCodes(code: ExitCode) throws {
-    #expect(try Self.text("docs/operations.md").contains("\n| \(code.code) | "))
+    let page = ControlProgram.tool().text(of: .manual(["analysisctl"])).replacing("\\-", with: "-")
+    #expect(page.contains("\n\\fB\(code.code)\\fR\n\(code.sentence)\n\(code.cases)"))
   }
 }
