@@ -1,6 +1,7 @@
-import Support
+@testable import Support
 import TestSupport
 import Testing
+
 
 @Suite("What waits inside a program is served by lane and by user in turn")
 struct FairLineTests {
@@ -88,6 +89,20 @@ struct FairLineTests {
     #expect(line.elements.sorted() == ["a3", "b"])
     #expect(served(&line) == ["a3", "b"])
     #expect(line.isEmpty)
+  }
+
+  @Test("Users who came once are forgotten, however many there were and whoever waits meanwhile")
+  func forgetting() {
+    var line = FairLine<Int64>()
+    for _ in 0..<50 { line.append(0, for: Self.requester(0), cost: 1_000_000) }
+    var kept = 0
+    for user in 1...5000 as ClosedRange<Int64> {
+      line.append(user, for: Self.requester(user), cost: 1000)
+      #expect(line.popFirst { $0 > 0 } == user)
+      kept = max(kept, line.lanes.values.map(\.users.count).max() ?? 0)
+    }
+    #expect(kept < 400)
+    #expect(line.count == 50)
   }
 
   @Test("Of any history nobody who waits gets less than an equal part, but for the cost of one")
