@@ -49,4 +49,64 @@ struct DatabaseAwayTests {
     await gateway.close()
     loop.shutdown()
   }
+
+  /// What the database does; it comes back from both.
+  enum Absence: CaseIterable { case refuses, freezes }
+
+  @Test("is ready again when the database answers again, and not before", arguments: Absence.allCases)
+  func comesBack(absence: Absence) async throws {
+    try await withTestDatabase { database in
+      let loop = try EventLoop(name: "gateway")
+      let direct = ConnectionPool(database.configuration, on: loop, size: 1)
+      let folder = try await direct.query("SHOW unix_socket_directories").single().string(0)
+      let port = try await direct.query("SHOW port").single().string(0)
+      await direct.close()
+      let proxy = try FaultProxy(to: .socket("\(folder)/.s.PGSQL.\(port)"))
+      defer { proxy.stop() }
+      let gateway = Gateway(
+        GatewayConfiguration(
+          database: ConnectionConfiguration(proxy.conninfo(database: database.name) + " sslmode=disable")),
+        loop: loop, log: .discard, version: "1")
+      let server = try gateway.serve(at: ListenAddress(host: "127.0.0.1", port: 0))
+      func statuses() throws -> [Int] {
+        try ["/readyz", "/api/health"].map {
+          try RawClient(port: server.address.port).request("GET", $0).status
+        }
+      }
+      for _ in 0..<2 {
+        try await eventually("the gateway is ready") { try statuses() == [200, 200] }
+        switch absence {
+        case .refuses:
+          proxy.refuse()
+          proxy.cutAll()
+        case .freezes: proxy.freeze()
+        }
+        // An answer of the last second is enough; then it is asked again.
+        try await eventually("the gateway is not ready") { try statuses() == [503, 503] }
+        #expect(try statuses() == [503, 503])
+        switch absence {
+        case .refuses: try proxy.admit()
+        case .freezes: proxy.thaw()
+        }
+      }
+      try await eventually("the gateway is ready again") { try statuses() == [200, 200] }
+      await server.stop()
+      await gateway.close()
+      loop.shutdown()
+    }
+  }
+
+  @Test("takes no call that was answered without the database for an answer of it")
+  func remembered() async throws {
+    let port = try ReservedPort()
+    let loop = try EventLoop(name: "gateway")
+    let presence = DatabasePresence(
+      ConnectionConfiguration("host=127.0.0.1 port=\(port.port) user=nobody dbname=none sslmode=disable"),
+      on: loop, .discard)
+    #expect(try await presence.call { 7 } == 7)
+    #expect(await !presence.answers())
+    await #expect(throws: APIFailure.self) { try await presence.call { 7 } }
+    await presence.close()
+    loop.shutdown()
+  }
 }
