@@ -17,14 +17,14 @@ struct LockOrderTests {
 
   /// Runs a call while a transaction holds what a script has locked; the body runs when the call waits for it.
   private func whileWaiting(
-    _ queue: QueueFixture, for script: String, _ call: @escaping @Sendable () async throws -> Void,
-    then body: () async throws -> Void
+    _ queue: QueueFixture, for script: String, of holder: LockHolder = .idle,
+    _ call: @escaping @Sendable () async throws -> Void, then body: () async throws -> Void
   ) async throws {
     try await queue.pool.withConnection { (connection) async throws in
       try await connection.execute(script: "BEGIN; \(script)")
       async let called: Void = call()
       try await queue.untilSomebodyWaits()
-      try await body()
+      try await holder.stays(connection, in: queue) { try await body() }
       try await connection.execute(script: "ROLLBACK")
       try await called
     }
@@ -80,6 +80,58 @@ struct LockOrderTests {
         #expect(stored == Set(jobs))
       } then: { () async throws in
         #expect(try await isFree("\(row)\(held[1])", queue))
+      }
+    }
+  }
+
+  @Test("a part of an erasure the dead before the jobs", arguments: LockHolder.allCases)
+  func erasurePart(holder: LockHolder) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("ann")
+      let dead = try await queue.deadJob("ann")
+      let jobs = try await queue.create((1...3).map { Ask("ann", image: "\($0)") }) + [dead]
+      try await queue.execute("ALTER FUNCTION analysis.erase_part SET lock_timeout = '300s'")
+      try await queue.execute("ALTER FUNCTION analysis.cancel SET lock_timeout = '300s'")
+      try await whileWaiting(queue, for: "SELECT FROM analysis.dead FOR UPDATE", of: holder) {
+        () async throws in
+        let part = try await queue.pool.query(
+          "SELECT o_cancelled FROM analysis.erase_part(0::smallint, 'ann', NULL, true, NULL, NULL, 3)"
+        ).single()
+        #expect(try part.int(0) == 2)
+      } then: { () async throws in
+        for job in jobs {
+          #expect(try await isFree("SELECT id FROM analysis.job WHERE id = \(job)", queue), "\(job)")
+        }
+      }
+    }
+  }
+
+  @Test(
+    "and the second look of a cancellation, which has jobs of higher numbers, waits for nobody",
+    arguments: LockHolder.allCases)
+  func secondLook(holder: LockHolder) async throws {
+    try await withCheckedQueue { (queue) async throws in
+      for user in ["ann", "bob"] { try await queue.addUser(user) }
+      try await queue.execute("ALTER FUNCTION analysis.cancel SET lock_timeout = '300s'")
+      try await queue.pool.withConnection { (first) async throws in
+        // The lower job is not committed while the first look waits for the higher one, and is held in the second.
+        try await first.execute(script: "BEGIN")
+        let lower = try await queue.submit([Ask("ann")], on: first)[0].job ?? 0
+        let higher = try await queue.create([Ask("bob")])[0]
+        try #require(lower < higher)
+        try await queue.pool.withConnection { (second) async throws in
+          try await second.execute(
+            script: "BEGIN; SELECT FROM analysis.job WHERE id = \(higher) FOR UPDATE")
+          let cancelled = Task { try await queue.cancel([lower, higher]) }
+          try await queue.untilSomebodyWaits()
+          try await first.execute(
+            script: "COMMIT; BEGIN; SELECT FROM analysis.job WHERE id = \(lower) FOR UPDATE")
+          try await holder.stays(first, in: queue) { () async throws in
+            try await second.execute(script: "ROLLBACK")
+            #expect(try await cancelled.value == [lower: "busy", higher: "cancelled"])
+          }
+          try await first.execute(script: "ROLLBACK")
+        }
       }
     }
   }

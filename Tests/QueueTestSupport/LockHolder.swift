@@ -1,16 +1,16 @@
-import PostgreSQL
-import QueueTestSupport
+package import PostgreSQL
 import TestSupport
 import Testing
 
 /// How somebody stays in a transaction. Time limits of the server end the one, and never the other.
-enum LockHolder: CaseIterable {
+package enum LockHolder: CaseIterable {
   case idle
   case active
 
   /// Runs what others do while a session's open transaction stays as it is; then the session can be used again.
-  func stays(_ connection: Connection, in queue: QueueFixture, _ others: () async throws -> Void) async throws
-  {
+  package func stays(
+    _ connection: Connection, in queue: QueueFixture, _ others: () async throws -> Void
+  ) async throws {
     guard self == .active else { return try await others() }
     try await connection.execute(script: "SET statement_timeout = 0")
     async let sleeping: Void = connection.execute(script: "SELECT pg_sleep(3600)", deadline: .seconds(3600))
