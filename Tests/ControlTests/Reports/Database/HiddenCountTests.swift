@@ -412,6 +412,28 @@ struct HiddenCountTests {
     }
   }
 
+  @Test("The persons of a closed month are counted for it, wherever they are by now")
+  func moved() async throws {
+    try await with([
+      Finding(clinic: "south", first: 1, last: 5, id: "quinsy"),
+      Finding(clinic: "south", first: 11, last: 14, id: "mumps"),
+      Finding(clinic: "south", first: 21, last: 25),
+      Finding(clinic: "north", first: 31, last: 35, id: "mumps"),
+    ]) { (all, _) async throws in
+      #expect(try await all.close(at: StatementTests.due))
+      #expect(try await statement(of: "south", to: all) == ["mumps", "quinsy"])
+      // All with quinsy go to the north after the month, and those with mumps there come.
+      for user in 1...5 {
+        try await all.execute("SELECT analysis.assign_clinic(0::smallint, 'p\(user)', 'north')")
+        try await all.execute("SELECT analysis.assign_clinic(0::smallint, 'p\(user + 30)', 'south')")
+      }
+      // Nothing was found in who is erased, so five had quinsy, and four mumps.
+      try await all.execute("SELECT analysis.erase_user(0::smallint, 'p21', NULL, true)")
+      #expect(try await statement(of: "south", to: all) == ["quinsy"])
+      #expect(try await statement(of: "north", to: all) == ["mumps"])
+    }
+  }
+
   @Test(
     "A statement leaves out what the other clinics' statements, or the report of all, would tell by a difference"
   )
