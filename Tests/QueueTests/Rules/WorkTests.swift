@@ -101,6 +101,45 @@ struct WorkTests {
     }
   }
 
+  @Test(
+    "While one user's counter and places are held, what the others are owed is applied, however much theirs is",
+    arguments: LockHolder.allCases)
+  func heldOwed(holder: LockHolder) async throws {
+    try await withQueue { (queue) async throws in
+      for user in ["a", "b"] { try await queue.addUser(user, plan: "free") }
+      _ = try await queue.create([Ask("a"), Ask("a", image: "second")])
+      let other = try await queue.create([Ask("b")])
+      let first = "SELECT min(user_id) FROM analysis.account"
+      // As many as are looked at at once, older than what the other is owed.
+      try await queue.execute(
+        """
+        INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
+        SELECT 0, u.period, u.user_id, i, 'cancelled', '-infinity' FROM analysis.usage u, generate_series(1, 100000) i
+        WHERE u.user_id = (\(first));
+        INSERT INTO analysis.freed_place (shard, lane, source, user_id, vt, later, at)
+        SELECT 0, f.lane, f.source, f.user_id, 0, 0, '-infinity' FROM analysis.fair_share f, generate_series(1, 100000)
+        WHERE f.user_id = (\(first))
+        """)
+      _ = try await queue.cancel(other)
+      let owed = "user_id <> (\(first))"
+      #expect(try await queue.count("refund WHERE \(owed)") == 1)
+      #expect(try await queue.count("freed_place WHERE \(owed)") == 1)
+      try await queue.pool.withConnection { (connection) async throws in
+        try await connection.execute(
+          script: """
+            BEGIN; SELECT FROM analysis.usage WHERE user_id = (\(first)) FOR UPDATE;
+            SELECT FROM analysis.fair_share WHERE user_id = (\(first)) FOR UPDATE
+            """)
+        try await holder.stays(connection, in: queue) { () async throws in
+          #expect(try await queue.applyRefunds() == 1)
+          #expect(try await queue.count("refund WHERE \(owed)") == 0)
+          #expect(try await queue.count("freed_place WHERE \(owed)") == 0)
+        }
+        try await connection.execute(script: "ROLLBACK")
+      }
+    }
+  }
+
   @Test("Semaphore are told of when they are due, those of the whole queue in the first shard alone")
   func turns() async throws {
     try await withCheckedQueue { queue in
