@@ -121,6 +121,45 @@ struct ReviewTests {
   }
 
   @Test(
+    "A reading opens the list that its entry names, and no other",
+    arguments: [
+      (
+        #"'ann', 'agree', NULL"#,
+        ["NULL, NULL, NULL", "'ann', NULL, NULL", "NULL, 'agree', NULL", "'sue', 'agree', NULL"]
+      ),
+      (
+        #"'ann', NULL, 24249::smallint"#,
+        ["'ann', NULL, NULL", "'ann', NULL, 24250::smallint", "'sue', NULL, 24249::smallint"]
+      ),
+      (#"NULL, 'unsure', NULL"#, ["NULL, NULL, NULL", "NULL, 'agree', NULL", "NULL, NULL, 24249::smallint"]),
+      (
+        #"NULL, NULL, 24249::smallint"#,
+        ["NULL, NULL, NULL", "NULL, NULL, 24250::smallint", "NULL, 'unsure', 24249::smallint"]
+      ),
+      (#"'nobody', NULL, NULL"#, ["'sue', NULL, NULL"]),
+    ])
+  func listed(recorded: String, others: [String]) async throws {
+    try await with { (reviewed) async throws in
+      let queue = reviewed.queue
+      _ = try await ReviewDirectory(queue.pool).add(.agree, to: reviewed.south, by: nil)
+      try await asClinician("a", in: queue) { (_, pool, _) async throws in
+        let reading = try await pool.query("SELECT analysis.open_review_list(\(recorded))").single().string(0)
+        func list(_ filters: String) async throws -> Int {
+          try await pool.query(
+            "SELECT FROM analysis.list_reviews(0::smallint, \(filters), NULL, NULL, 100, $1)",
+            [.text(reading)]
+          ).count
+        }
+        #expect(try await list(recorded) == 0)
+        for other in others {
+          let refused = await #expect(throws: PostgreSQLError.self, "\(other)") { try await list(other) }
+          #expect(refused?.message.contains("of which open_review_list has recorded it") == true, "\(other)")
+        }
+      }
+    }
+  }
+
+  @Test(
     "A job that one may not see, that is not there, or that has no analysis is refused, and nothing stored")
   func refused() async throws {
     try await with { (reviewed) async throws in
