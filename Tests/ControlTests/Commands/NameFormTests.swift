@@ -103,4 +103,30 @@ struct NameFormTests {
       #expect(await queue.control("users", "show", "Zoe\u{308}").code == .done)
     }
   }
+
+  @Test("also where it is a former name that was kept before names were composed")
+  func former() async throws {
+    try await withQueue(shards: 64) { (queue) async throws in
+      let natural = try await queue.number("SELECT analysis.shard_of('\(composed)')::int")
+      let shard = (natural + 1) % 64
+      let users = try await queue.addUsers(1, inShard: shard)
+      try await queue.execute(
+        """
+        INSERT INTO analysis.renamed (name_sha256, shard, user_id, since)
+        SELECT sha256(convert_to(normalize('\(composed)', NFD), 'UTF8')), a.shard, a.user_id, now()
+        FROM analysis.account a WHERE a.user_ref = '\(users[0])'
+        """)
+      try await queue.addUser("other")
+      for name in [composed, decomposed] {
+        #expect(try await queue.number("SELECT analysis.shard_of('\(name)')::int") == shard)
+        #expect(await queue.control("users", "add", name).code == .refused)
+        #expect(await queue.control("users", "rename", "other", name).code == .refused)
+      }
+      // Whose it was may have it again; and who has it now is not taken for them.
+      #expect(await queue.control("users", "rename", users[0], composed).code == .done)
+      #expect(await queue.control("users", "show", decomposed).code == .done)
+      try await queue.execute(
+        "DELETE FROM analysis.renamed WHERE name_sha256 = sha256(convert_to('\(composed)', 'UTF8'))")
+    }
+  }
 }
