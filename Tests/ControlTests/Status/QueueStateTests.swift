@@ -67,6 +67,30 @@ struct QueueStateTests {
   }
 
   @Test(
+    "is told without an operator's words to who may not see the pauses",
+    arguments: [
+      ("submitter", false), ("clinician", false), ("operator", true),
+    ])
+  func reasons(role: String, areTold: Bool) async throws {
+    try await withQueue { (queue) async throws in
+      try await withLogin(of: [role], in: queue) { (pool) async throws in
+        func words() async throws -> String? { try await QueueState.statement.run(on: pool)?.words }
+        try await worker(queue, kinds: ["throat", "ear"], state: "paused", reason: "Bob broke it")
+        #expect(try await words() == (areTold ? "paused: Bob broke it" : "paused"))
+        try await worker(queue, kinds: ["throat", "ear"], state: "shut", reason: "it fails (server)")
+        #expect(try await words() == "endpoint shut: it fails (server)")
+        try await queue.execute("SELECT analysis.pause('all', '', 'Bob broke it', NULL)")
+        #expect(try await words() == (areTold ? "paused: Bob broke it" : "paused"))
+        try await queue.execute("SELECT analysis.resume('all', '')")
+        for kind in ["throat", "ear"] {
+          try await queue.execute("SELECT analysis.pause('type', '\(kind)', 'Bob broke it', NULL)")
+        }
+        #expect(try await words()?.contains("Bob broke it") == areTold)
+      }
+    }
+  }
+
+  @Test(
     "a sign of life ends with time, in whichever direction the server's clock goes", arguments: [16, -3600])
   func life(ago: Int) async throws {
     try await withQueue { (queue) async throws in
