@@ -124,6 +124,25 @@ struct EraseTests {
     }
   }
 
+  @Test("A receipt that could not be written is told with what was done, and can be written again")
+  func unwritten() async throws {
+    try await withQueue { (queue) async throws in
+      try await plant(queue, isWaiting: false)
+      let number = try await queue.number("SELECT user_id::int FROM analysis.account")
+      let files = try TemporaryFolder()
+      let erased = await queue.control("erase", "--user", "u1", "--confirm", "u1", "--receipt", "/dev/full")
+      #expect(erased.code == .tryLater, "\(erased.messages)")
+      #expect(
+        erased.messages.contains("the person is erased (number \(number)), but there is no receipt"),
+        "\(erased.messages)")
+      #expect(erased.messages.contains("analysisctl erase --number \(number) --receipt FILE"))
+      #expect(try await told(queue) == 0)
+      let again = await queue.control("erase", "--number", "\(number)", "--receipt", files.path("again.json"))
+      #expect(again.code == .done, "\(again.messages)")
+      #expect(try files.text("again.json").contains("\(number)"))
+    }
+  }
+
   @Test("Somebody whose reference looks like another's number is nobody else")
   func likeNumbers() async throws {
     try await withQueue { (queue) async throws in
