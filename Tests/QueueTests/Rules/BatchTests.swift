@@ -249,6 +249,44 @@ struct BatchTests {
     }
   }
 
+  @Test("are one also where two sessions of a login make their first at the same time")
+  func atOnce() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.execute("ALTER FUNCTION analysis.open_batch SET lock_timeout = '300s'")
+      try await queue.pool.withConnection { (first) async throws in
+        try await first.execute(script: "BEGIN")
+        let batch = try await first.query(Self.open).single().int64(0)
+        async let second = queue.pool.query(Self.open).single().int64(0)
+        try await queue.untilSomebodyWaits()
+        try await first.execute(script: "COMMIT")
+        #expect(try await second == batch)
+      }
+      #expect(try await queue.number(Self.open) == queue.number("SELECT id::int FROM analysis.batch"))
+    }
+  }
+
+  private static let open = "SELECT analysis.open_batch('ward', 'key')"
+
+  @Test(
+    "and wait for nobody under another key, nor for a first that is undone", arguments: LockHolder.allCases)
+  func undone(holder: LockHolder) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.execute("ALTER FUNCTION analysis.open_batch SET lock_timeout = '300s'")
+      try await queue.pool.withConnection { (first) async throws in
+        try await first.execute(script: "BEGIN")
+        let batch = try await first.query(Self.open).single().int64(0)
+        async let second = queue.pool.query(Self.open).single().int64(0)
+        try await queue.untilSomebodyWaits()
+        try await holder.stays(first, in: queue) { () async throws in
+          #expect(try await queue.number("SELECT analysis.open_batch('ward', 'other')") != Int(batch))
+        }
+        try await first.execute(script: "ROLLBACK")
+        #expect(try await second != batch)
+      }
+      #expect(try await queue.count("batch") == 2)
+    }
+  }
+
   @Test("lose what tells of a person who is erased, and the name once all are")
   func erased() async throws {
     try await withCheckedQueue { (queue) async throws in

@@ -2,7 +2,7 @@
 -- created jobs get their labels, in the same transaction.
 
 -- Makes a batch and answers its number. A second call by the same login with the same key is answered with
--- the first one's batch: a run that is carried on stays one batch.
+-- the first one's batch: a run that is carried on stays one batch. It waits where the first is not committed.
 CREATE OR REPLACE FUNCTION analysis.open_batch(p_name text DEFAULT NULL, p_key text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
@@ -21,9 +21,9 @@ BEGIN
     WHERE b.key_hash = v_hash
       AND b.submitter IN (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user);
     IF NOT FOUND THEN
-      INSERT INTO analysis.batch (created_at, submitter, key_hash, name)
-      VALUES (clock_timestamp(), analysis.new_submitter(), v_hash, p_name)
-      ON CONFLICT (submitter, key_hash) WHERE key_hash IS NOT NULL DO NOTHING
+      INSERT INTO analysis.batch (created_at, submitter, login, key_hash, name)
+      VALUES (clock_timestamp(), analysis.new_submitter(), session_user, v_hash, p_name)
+      ON CONFLICT DO NOTHING
       RETURNING id INTO v_batch;
     END IF;
     EXIT WHEN v_batch IS NOT NULL;
