@@ -171,7 +171,10 @@ final class EasyHandle {
     }
     curl_setopt_data_function(pointer, CURLOPT_HEADERFUNCTION) { buffer, size, count, context in
       guard let context, let transfer = EasyHandle.from(context).transfer else { return 0 }
-      return transfer.receiveHeader(UnsafeRawBufferPointer(start: buffer, count: size * count))
+      let handle = EasyHandle.from(context)
+      return transfer.receiveHeader(UnsafeRawBufferPointer(start: buffer, count: size * count)) {
+        handle.multi?.isConfirmed(at: transfer.localPort) ?? true
+      }
     }
     curl_setopt_prereq_function(pointer) { context, address, _, _, localPort in
       guard let context, let transfer = EasyHandle.from(context).transfer else {

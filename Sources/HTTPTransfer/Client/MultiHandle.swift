@@ -127,6 +127,14 @@ final class MultiHandle {
     return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
   }
 
+  /// Whether the other side's system has confirmed all that was sent on the connection of this side's port. It has when
+  /// its program answers what it has read, since each packet confirms what came before it. True where that cannot be told.
+  func isConfirmed(at localPort: Int) -> Bool {
+    guard let descriptor = descriptor(at: localPort) else { return true }
+    var unconfirmed: Int32 = 0
+    return ioctl(descriptor, UInt(TIOCOUTQ), &unconfirmed) != 0 || unconfirmed == 0
+  }
+
   /// Ends the connection of this side's port, so that no request after this one can meet what is left on it.
   func endConnection(at localPort: Int) {
     guard let descriptor = descriptor(at: localPort), watched[descriptor]?.served == .http1 else { return }

@@ -130,14 +130,20 @@ final class Transfer {
   }
 
   /// Takes one header line; anything but its length ends the transfer.
-  func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
+  ///
+  /// - Parameter isConfirmed: Whether all that was sent on the connection has come to the other side. Asked once, of an
+  ///   answer by HTTP/1.1; on HTTP/2 this side also sends for other requests.
+  func receiveHeader(_ line: UnsafeRawBufferPointer, isConfirmed: () -> Bool) -> Int {
     guard head.byteCount + line.count <= headerLimit else {
       refusal = .headersTooLarge
       return 0
     }
+    let wasComplete = head.isComplete
     head.take(line)
-    // Only a refusal may come before the body is read: what was found in a picture cannot be known yet.
-    if let result = head.result, (200...299).contains(result.status), !bodyIsRead {
+    // Only a refusal may come before the request is there: what was found in a picture cannot be known yet.
+    if let result = head.result, (200...299).contains(result.status),
+      !bodyIsRead || !wasComplete && result.version == .http1 && !isConfirmed()
+    {
       refusal = .answeredEarly
       return 0
     }

@@ -85,6 +85,12 @@ public final class RawConnection: Sendable {
     try write("HTTP/1.1 \(status) Status\r\nContent-Length: \(length)\r\n\(fields)\r\n\(body)")
   }
 
+  /// Waits until something has come, and leaves it where it is.
+  public func waitForBytes() {
+    var descriptor = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    _ = poll(&descriptor, 1, -1)
+  }
+
   /// Waits until the peer closes, throwing away what it sends.
   public func waitForClose() {
     while readMore() { pending.withLock { $0 = [] } }

@@ -21,12 +21,17 @@ public final class RawServer: Sendable {
   ///
   /// - Parameters:
   ///   - reserved: The port; a free one when nil.
+  ///   - receiveBuffer: About how many bytes the system takes for a handler that does not read; nil for its own number.
   ///   - handler: Serves one connection; when it returns or throws, the connection is closed.
   public init(
-    on reserved: ReservedPort? = nil, _ handler: @escaping @Sendable (RawConnection) throws -> Void
+    on reserved: ReservedPort? = nil, receiveBuffer: Int32? = nil,
+    _ handler: @escaping @Sendable (RawConnection) throws -> Void
   ) throws {
     let reserved = try reserved ?? ReservedPort()
     listener = try reserved.listener()
+    if var receiveBuffer {
+      setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
+    }
     port = reserved.port
     Thread.detachNewThread { [self] in accept(handler) }
   }
