@@ -19,6 +19,8 @@ static const uint32_t linux_epoll_err = EPOLLERR;
 static const uint32_t linux_epoll_hup = EPOLLHUP;
 static const uint32_t linux_epoll_rdhup = EPOLLRDHUP;
 static const uint32_t linux_epoll_et = EPOLLET;
+// The same bit in a poll, whose header names it for those who ask for all of GNU.
+static const int16_t linux_poll_rdhup = EPOLLRDHUP;
 static const int linux_eventfd_flags = EFD_NONBLOCK | EFD_CLOEXEC;
 
 // mallopt's parameter names are macros over negative numbers.

@@ -57,7 +57,8 @@ static const uint64_t mhd_unknown_length = UINT64_MAX;
 // The library's own loop over epoll, as of 0.9.75, stops until the next event when just 128 are there, or a multiple. So
 // each thread of ours waits and has the library look once. It is woken by us: without this flag the library makes no
 // channel for it.
-static const uint32_t mhd_flags = (uint32_t)MHD_USE_EPOLL | ((uint32_t)MHD_ALLOW_SUSPEND_RESUME & ~(uint32_t)MHD_USE_ITC);
+static const uint32_t mhd_flags =
+    (uint32_t)MHD_USE_EPOLL | (uint32_t)MHD_USE_ERROR_LOG | ((uint32_t)MHD_ALLOW_SUSPEND_RESUME & ~(uint32_t)MHD_USE_ITC);
 static const uint32_t mhd_flags_tls = (uint32_t)MHD_USE_TLS;
 static const uint32_t mhd_connection_started = (uint32_t)MHD_CONNECTION_NOTIFY_STARTED;
 
@@ -74,6 +75,10 @@ static inline struct MHD_OptionItem mhd_option_priorities(const char *_Nonnull t
 static inline struct MHD_OptionItem mhd_option_target(void *_Nullable (*_Nonnull told)(void *_Nullable, const char *_Nonnull, struct MHD_Connection *_Nullable), void *_Nonnull context) { return mhd_option(MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)told, context); }
 static inline struct MHD_OptionItem mhd_option_notify(MHD_NotifyConnectionCallback _Nonnull told, void *_Nonnull context) {
   return mhd_option(MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)told, context);
+}
+/// Before all other options: what the library says of itself, which would go to standard error.
+static inline struct MHD_OptionItem mhd_option_log(MHD_LogCallback _Nonnull told, void *_Nonnull context) {
+  return mhd_option(MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)told, context);
 }
 static inline struct MHD_OptionItem mhd_option_end(void) { return mhd_option(MHD_OPTION_END, 0, NULL); }
 

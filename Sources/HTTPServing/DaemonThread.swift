@@ -23,6 +23,10 @@ final class DaemonThread: Sendable {
     /// The address of the `MHD_Daemon`, which is the thread's own once it runs.
     var daemon: UInt = 0
     var thread: pthread_t?
+    /// The addresses of the connections of whose request the first line is there, and not all headers.
+    var begun: Set<UInt> = []
+    /// Whether TLS is spoken.
+    var isSecured = false
   }
 
   /// A thread that does not run yet; nil where the system has no descriptor left.
@@ -38,9 +42,10 @@ final class DaemonThread: Sendable {
   func start(_ listener: Int32, _ flags: UInt32, _ options: [MHD_OptionItem]) -> Bool {
     // Not retained: whoever started the thread has it until it was joined.
     let context = Unmanaged.passUnretained(self).toOpaque()
-    var options = options + [mhd_option_target(targetArrived, context)]
+    var options = [mhd_option_log(said, context)] + options + [mhd_option_target(targetArrived, context)]
     if shared.connections != nil { options.append(mhd_option_notify(connectionChanged, context)) }
     // The library closes the socket at its end, and where it cannot begin.
+    state.withLock { $0.isSecured = flags & mhd_flags_tls != 0 }
     guard listener >= 0,
       let daemon = mhd_start(
         flags, listener, requestAdvanced, requestEnded, context, options + [mhd_option_end()])
@@ -74,6 +79,34 @@ final class DaemonThread: Sendable {
   func beginToStop() {
     isStopping.store(true, ordering: .releasing)
     wake()
+  }
+
+  /// The first line of a request is there.
+  fileprivate func began(_ connection: OpaquePointer) {
+    state.withLock { _ = $0.begun.insert(UInt(bitPattern: connection)) }
+  }
+
+  /// Its headers are there, or it has ended.
+  fileprivate func isHandled(_ connection: OpaquePointer) {
+    state.withLock { _ = $0.begun.remove(UInt(bitPattern: connection)) }
+  }
+
+  /// The library refuses a request. Of one whose headers are whole, 0.9.75 sends the head of its answer twice: so that one
+  /// is answered here, and the library finds its connection ended. Over TLS it alone may write, and there is no answer.
+  fileprivate func refuses(_ status: Int) {
+    let (begun, isSecured) = state.withLock { ($0.begun, $0.isSecured) }
+    let refused = begun.lazy.compactMap { OpaquePointer(bitPattern: $0) }.first { mhd_head_size($0) > 0 }
+    guard let refused else { return }
+    let socket = mhd_socket(refused)
+    if !isSecured {
+      var answer = shared.refuse(RequestHead.malformed)
+      answer.status = status
+      answer.headers.append(("Connection", "close"))
+      _ = answer.wholeText.withUnsafeBytes {
+        send(socket, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+      }
+    }
+    shutdown(socket, Int32(SHUT_RDWR))
   }
 
   /// Waits for the end. A second call does nothing.
@@ -142,12 +175,26 @@ private final class FaultyExchange: HTTPExchange {
   }
 }
 
+/// Called by libmicrohttpd with what it says of itself. Nothing is printed: a message may have bytes of a request.
+private func said(
+  _ context: UnsafeMutableRawPointer?, _ format: UnsafePointer<CChar>?, _ arguments: CVaListPointer?
+) {
+  guard let context, let format, let arguments, String(cString: format).hasPrefix("Error processing request")
+  else { return }
+  var text = [CChar](repeating: 0, count: 80)
+  vsnprintf(&text, text.count, format, arguments)
+  let numbers = text.prefix { $0 != 0 }.split { !(48...57).contains($0) }
+  let status = numbers.first.flatMap { Int(String(decoding: $0.map(UInt8.init), as: UTF8.self)) }
+  thread(context).refuses(status ?? 400)
+}
+
 /// Called by libmicrohttpd with the target of a request as it was sent. What it answers is the request's state.
 private func targetArrived(
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
   if let context, let connection {
     let thread = thread(context)
+    thread.began(connection)
     thread.shared.connections?.requestBegan(HTTPConnection(connection, on: thread))
   }
   return Unmanaged.passRetained(IncomingRequest(RequestHead.Line(target))).toOpaque()
@@ -166,6 +213,7 @@ private func requestAdvanced(
   let connected = HTTPConnection(connection, on: thread)
   let request = Unmanaged<IncomingRequest>.fromOpaque(known).takeUnretainedValue()
   guard let exchange = request.exchange else {
+    thread.isHandled(connection)
     let fault = RequestHead.fault(of: connected, method, request.line, version)
     let exchange =
       fault.map { FaultyExchange(thread.shared.refuse($0)) }
@@ -203,6 +251,7 @@ private func requestEnded(
 ) {
   guard let context, let connection, let state, let known = state.pointee else { return }
   state.pointee = nil
+  thread(context).isHandled(connection)
   let exchange = Unmanaged<IncomingRequest>.fromOpaque(known).takeRetainedValue().exchange
   guard let exchange else { return }
   let thread = thread(context)

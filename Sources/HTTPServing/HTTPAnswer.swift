@@ -57,11 +57,17 @@ public struct HTTPAnswer: Sendable {
     return answer
   }
 
+  /// What statuses are called, of those that are sent so.
+  private static let phrases = [
+    400: "Bad Request", 408: "Request Timeout", 413: "Content Too Large",
+    431: "Request Header Fields Too Large",
+  ]
+
   /// The answer as it is sent where the library cannot be asked to send it.
   var wholeText: [UInt8] {
     let lines = allHeaders + [("Content-Length", String(body.count))]
     let head = lines.map { "\($0.name): \($0.value)\r\n" }.joined()
-    return Array("HTTP/1.1 \(status) Request Timeout\r\n\(head)\r\n".utf8) + body
+    return Array("HTTP/1.1 \(status) \(Self.phrases[status] ?? "Refused")\r\n\(head)\r\n".utf8) + body
   }
 
   var allHeaders: [(name: String, value: String)] {

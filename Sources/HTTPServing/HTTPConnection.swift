@@ -1,3 +1,4 @@
+internal import Clinux
 internal import Cmicrohttpd
 internal import Glibc
 
@@ -110,12 +111,21 @@ public struct HTTPConnection: Sendable, Hashable {
     return queue(status, headers, response)
   }
 
+  /// Whether the client sends nothing more.
+  private var hasClosedItsSide: Bool {
+    var descriptor = pollfd(fd: socket, events: linux_poll_rdhup, revents: 0)
+    return poll(&descriptor, 1, 0) > 0 && descriptor.revents & linux_poll_rdhup != 0
+  }
+
   private func queue(
     _ status: Int, _ headers: [(name: String, value: String)], _ response: OpaquePointer?
   ) -> Bool {
     guard let response else { return false }
     defer { MHD_destroy_response(response) }
     for header in headers { MHD_add_response_header(response, header.name, header.value) }
+    // The library does not look for an end that came with the last bytes, and would keep the connection until it is idle
+    // for too long.
+    if hasClosedItsSide { MHD_add_response_header(response, "Connection", "close") }
     return MHD_queue_response(pointer, UInt32(status), response) == mhd_yes
   }
 }

@@ -29,7 +29,7 @@ enum RequestHead {
   }
 
   private static let twoLengths = "The request says twice how long its body is."
-  private static let malformed = "The request's headers are malformed."
+  static let malformed = "The request's headers are malformed."
 
   /// Why a request is refused; nil where it is read by everybody alike.
   static func fault(

@@ -185,6 +185,35 @@ struct HTTPServerTests {
     await server.stop()
   }
 
+  @Test(
+    "answers once what it refuses by itself: a length that is none or too large, and too many cookies",
+    arguments: [
+      ("Content-Length: abc", 400), ("Content-Length: -1", 400), ("Content-Length: 1x", 400),
+      ("Content-Length: +3", 400), ("Content-Length:", 400), ("Content-Length: 3, 3", 400),
+      ("Content-Length: 99999999999999999999999", 413),
+      ("Cookie: \(String(repeating: "a=b; ", count: 5000))", 431),
+      ("X: \(String(repeating: "a", count: 60_000))", 431),
+    ], [false, true])
+  func answersOnce(refused: (header: String, status: Int), inPieces: Bool) async throws {
+    let server = try server()
+    let client = try RawClient(port: server.address.port)
+    // Others have sent as much, and are not answered.
+    let others = try (0..<3).map { _ in try RawClient(port: server.address.port) }
+    for other in others { try other.send(raw: Array("GET /page HTTP/1.1\r\nHost: localhost\r\n".utf8)) }
+    if inPieces { try client.send(raw: Array("POST /page HTTP/1.1\r\n".utf8)) }
+    let rest = "Host: localhost\r\n\(refused.header)\r\n\r\nabc"
+    try client.send(raw: Array(((inPieces ? "" : "POST /page HTTP/1.1\r\n") + rest).utf8))
+    let answer = client.receive()
+    #expect(answer.status == refused.status, "\(answer.text)")
+    #expect(answer.headers["connection"] == "close")
+    #expect(!answer.text.contains("HTTP/1.1") && client.untilClosed() == "", "\(answer.text)")
+    for other in others {
+      try other.send(raw: Array("\r\n".utf8))
+      #expect(other.receive().status == 200)
+    }
+    await server.stop()
+  }
+
   @Test("asks for one host by HTTP/1.1, for none by HTTP/1.0, which has no chunks")
   func versions() async throws {
     let server = try server()

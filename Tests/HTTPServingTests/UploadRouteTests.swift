@@ -81,7 +81,7 @@ struct UploadRouteTests {
     "Who closes their side behind the file is answered, however long it is and however it comes",
     arguments: [0, 10, 30_000, 65_000, 65_536, 100_000, 300_000], [true, false])
   func halfClosed(count: Int, inChunks: Bool) async throws {
-    try await withServer { server, _ in
+    try await withServer({ $0.daemon.idleSeconds = 3600 }) { server, _ in
       let whole = body(count)
       let size = inChunks ? "Transfer-Encoding: chunked" : "Content-Length: \(whole.count)"
       var head = "POST /upload HTTP/1.1\r\nHost: localhost\r\n\(size)\r\n"
@@ -93,6 +93,8 @@ struct UploadRouteTests {
       try client.send(raw: Array("\(head)\r\n".utf8) + sent)
       client.closeSide()
       #expect(client.receive().text == "\(count) \(count)\n")
+      // There is nothing to wait for, and the bounds of this server would have it wait for an hour.
+      #expect(client.untilClosed() == "")
     }
   }
 
