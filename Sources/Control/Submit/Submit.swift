@@ -193,7 +193,16 @@ enum SubmitCommand {
     ).run()
     try report.finish(response, runKey: runKey, leftOut: list.leftOut)
     if let out = arguments.out, !response.results.isEmpty {
-      try await FindingsFile.write(response.results, to: out)
+      do {
+        try await FindingsFile.write(response.results, to: out)
+      } catch let error as SystemError {
+        let batch = response.batch.map { " (\($0))" } ?? ""
+        throw CommandFailure(
+          ExitCode(of: error),
+          "the images are submitted\(batch), but what was found is not in the file: \(error)",
+          advice: "Run the command again with --key \(printable(runKey)) and a place with room: "
+            + "nothing is submitted twice.")
+      }
     }
     if let failure = response.failure, !response.isInterrupted { throw failure }
     return response.isInterrupted ? .tryLater : response.tally.exitCode

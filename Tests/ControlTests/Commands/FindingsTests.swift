@@ -56,6 +56,28 @@ struct FindingsTests {
     }
   }
 
+  @Test("a file that could not be written is told with what was done, and the command can be repeated")
+  func unwritten() async throws {
+    try await withQueue { (queue) async throws in
+      let files = try TemporaryFolder()
+      let ran = try await ran(queue, files, ["--results", "--key", "ward 3", "--out", "/dev/full"])
+      #expect(ran.code == .tryLater, "\(ran.messages)")
+      #expect(ran.lines.count == 3, "\(ran.output)")
+      #expect(
+        ran.messages.contains("the images are submitted (B")
+          && ran.messages.contains("but what was found is not in the file: "),
+        "\(ran.messages)")
+      #expect(ran.messages.contains("Run the command again with --key ward 3 "), "\(ran.messages)")
+      let again = await queue.control(
+        "submit", "--user", "u1", "--type", "throat", "--wait", "--reference", "=visit", "--results", "--key",
+        "ward 3",
+        "--out", files.path("results.csv"), files.path("p1.png"), files.path("p2.png"))
+      #expect(again.code == .jobFailed, "\(again.messages)")
+      #expect(try files.text("results.csv").contains(",succeeded,Tonsillitis,0.7999,orange,"))
+      #expect(try await queue.count("job") == 2)
+    }
+  }
+
   @Test("in JSON the analysis is a member of the line")
   func json() async throws {
     try await withQueue { (queue) async throws in

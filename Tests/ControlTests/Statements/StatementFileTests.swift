@@ -1,4 +1,5 @@
 import Support
+import Glibc
 import TestSupport
 import Testing
 
@@ -47,6 +48,19 @@ struct StatementFileTests {
       }
     }
     #expect(try folder.names == ["taken"])
+  }
+
+  @Test("That a device is full is said", arguments: StatementFormat.allCases)
+  func full(format: StatementFormat) throws {
+    let link = folder.path("full.\(format)")
+    #expect(symlink("/dev/full", link) == 0)
+    let error = #expect(throws: ReportsError.self) {
+      try StatementExample.statement().write(to: link, as: format)
+    }
+    #expect(error?.code == .unwritable)
+    #expect(error?.message.hasPrefix("the statement was not written: ") == true, "\(error?.message ?? "")")
+    #expect(error?.message.contains(strerror(ENOSPC).map { String(cString: $0) } ?? "?") == true)
+    #expect(try folder.names == ["full.\(format)"])
   }
 
   @Test(
