@@ -41,6 +41,17 @@ public struct AuditLog: Sendable {
     }.run(on: database)
   }
 
+  /// How many entries are not in the chain yet, which no end tells of, and for how many seconds the oldest.
+  public func unchained() async throws(JobQueueError) -> (count: Int, seconds: Double?) {
+    try await Statement(
+      SQLFunction("unchained", 0, "o_count", "o_seconds"), [],
+      while: "looking for entries that are not chained"
+    ) { rows in
+      let row = try rows.single()
+      return (try row.int("o_count"), try row.doubleIfPresent("o_seconds"))
+    }.run(on: database)
+  }
+
   /// Entries, the latest first: those that are not chained yet, then those of the chain.
   ///
   /// - Throws: `badRow` when the filter names a user who is not there.

@@ -55,6 +55,7 @@ extension SQLAttack {
         SELECT count(*), analysis.role_prefix() FROM (
           SELECT to_jsonb(s) FROM analysis.list_settings() s
           UNION ALL SELECT to_jsonb(m) FROM analysis.months() m
+          UNION ALL SELECT to_jsonb(u) FROM analysis.unchained() u
           UNION ALL SELECT to_jsonb(r) FROM analysis.missing_rights() r
           UNION ALL SELECT to_jsonb(g) FROM analysis.role_rights() g) t(row) WHERE row::text ~ 'confided|south'
         """, .answers("(0,analysis)")),

@@ -69,6 +69,29 @@ struct AuditKeepTests {
     }
   }
 
+  @Test("says what is not chained yet, of which the end does not tell")
+  func unchained() async throws {
+    try await with { queue, control, files in
+      try await withLoginRole(on: queue.pool, in: ["analysis_operator"]) { role in
+        var own = queue.acting(as: role).control
+        own.environment["ANALYSIS_AUDIT_ENDS"] = files.path("ends")
+        #expect(await control("audit", "keep").lines.count == 1)
+        #expect(await own("pause", "--type", "ear").code == .done)
+        let kept = await own("audit", "keep")
+        #expect(kept.code == .done, "\(kept.messages)")
+        #expect(
+          kept.output.contains("This end does not tell of 1 entry not chained yet, the oldest for "),
+          "\(kept.output)")
+        #expect(await own("resume", "--type", "ear").code == .done)
+        #expect(await own("audit", "keep").output.contains("tell of 2 entries not chained yet"))
+        #expect(await own("audit", "keep", "--json").output.contains(#""unchained":2"#))
+        // The owner chains them first.
+        #expect(await control("audit", "keep").lines.count == 1)
+        #expect(await control("audit", "keep", "--json").output.contains(#""unchained":0"#))
+      }
+    }
+  }
+
   @Test("verify compares with all ends that one user kept, and says when there is none")
   func verify() async throws {
     try await with { queue, control, files in

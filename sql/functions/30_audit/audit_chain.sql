@@ -92,3 +92,14 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.chain_audit IS
   'Puts committed entries into the chain of the audit; answers how many.';
+
+-- How many entries are not in the chain yet, 10,000 being as many or more, and for how many seconds the
+-- oldest. Without them an end that is kept says less than what was recorded.
+CREATE OR REPLACE FUNCTION analysis.unchained() RETURNS TABLE (o_count int, o_seconds double precision)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT (SELECT count(*)::int FROM (SELECT FROM analysis.audit_draft LIMIT 10000) d),
+    (SELECT extract(epoch FROM clock_timestamp() - d.at)::double precision FROM analysis.audit_draft d
+     ORDER BY d.number LIMIT 1)
+$$;
+COMMENT ON FUNCTION analysis.unchained IS
+  'Answers how many entries of the audit are not chained yet, and for how many seconds the oldest.';

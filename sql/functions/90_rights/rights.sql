@@ -159,7 +159,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'day_start',
       'current_month',
       'image_keys', 'webhook_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit',
-      'audit_ends', 'clinics_seen', 'users_seen'],
+      'audit_ends', 'unchained', 'clinics_seen', 'users_seen'],
     g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
   FROM given g
 $$;
