@@ -124,6 +124,45 @@ struct UserImportTests {
     #expect(nobody.code == .unreadableInput && nobody.messages.contains("there is no column 'user'"))
   }
 
+  @Test(
+    "one whom somebody else holds is refused by name, and the others are taken",
+    arguments: LockHolder.allCases)
+  func held(holder: LockHolder) async throws {
+    try await withQueue { (queue) async throws in
+      for user in ["u1", "u2", "u3"] { try await queue.addUser(user, plan: "free") }
+      let files = try TemporaryFolder()
+      try files.write(
+        "user,zone,name\nu3,Asia/Jakarta,C\nu2,Asia/Jakarta,B\nu1,Asia/Jakarta,A\nu4,UTC,D\n", to: "users.csv"
+      )
+      try await queue.execute("ALTER FUNCTION analysis.import_users SET lock_timeout = '100ms'")
+      try await queue.pool.withConnection { (connection) async throws in
+        try await connection.execute(
+          script: "BEGIN; SELECT FROM analysis.account WHERE user_ref = 'u2' FOR UPDATE")
+        try await holder.stays(connection, in: queue) { () async throws in
+          let imported = await queue.control("users", "import", files.path("users.csv"))
+          #expect(imported.code == .refused, "\(imported.messages)")
+          #expect(
+            imported.lines == [
+              "updated u3 (line 2)",
+              "refused u2 (line 3): Somebody else is changing the user: import it again in a moment.",
+              "updated u1 (line 4)", "created u4 (line 5)",
+            ])
+        }
+        try await connection.execute(script: "ROLLBACK")
+      }
+      #expect(
+        try await queue.texts("SELECT user_ref FROM analysis.account WHERE zone = 'Asia/Jakarta' ORDER BY 1")
+          == [
+            "u1", "u3",
+          ])
+      let again = await queue.control("users", "import", files.path("users.csv"))
+      #expect(
+        again.lines.first == "unchanged u3 (line 2)" && again.lines[1] == "updated u2 (line 3)",
+        "\(again.output)")
+      #expect(again.code == .done)
+    }
+  }
+
   @Test("users of several shards, more than one statement takes, each once in the audit's entries")
   func many() async throws {
     try await withQueue(shards: 3) { (queue) async throws in

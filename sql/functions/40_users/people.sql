@@ -132,57 +132,18 @@ BEGIN
     WHERE x.was IS DISTINCT FROM x.becomes) d;
 END $$;
 
--- Takes over what is said of up to 1,000 users of a shard (see judge_users), each named once: adds those who
--- are not there, where p_add says so, and changes what differs. One that is refused does not stop the others.
--- p_dry: says only what would become of them. An outcome is created, updated, unchanged or refused. The audit
--- has an entry for each plan, zone and anchor that users were given who were there before, and for each
--- clinic.
--- Refused to who sees some clinics only.
-CREATE OR REPLACE FUNCTION analysis.import_users(
-  p_shard smallint, p_users jsonb, p_add boolean, p_dry boolean)
+-- Does the work of import_users, for all that it is given.
+CREATE OR REPLACE FUNCTION analysis.take_users(p_shard smallint, p_users jsonb, p_add boolean, p_dry boolean)
 RETURNS TABLE (o_index int, o_user_id bigint, o_outcome text, o_reason text, o_changes jsonb)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
-SET lock_timeout = '5s' AS $$
+LANGUAGE plpgsql AS $$
 DECLARE
-  v_refs text[];
+  v_refs text[] := ARRAY(SELECT g.value ->> 'user' FROM jsonb_array_elements(p_users) g);
   v_added bigint[] := '{}';
   v_judged jsonb;
   v_action text;
   v_detail jsonb;
   v_users bigint[];
 BEGIN
-  PERFORM analysis.require_argument(
-    p_add IS NOT NULL AND p_dry IS NOT NULL AND jsonb_typeof(p_users) = 'array'
-      AND jsonb_array_length(p_users) <= 1000 AND octet_length(p_users::text) <= 16000000,
-    'an import has at most 1000 users, and says whether new ones are added and whether it is a trial');
-  -- The server's own message would show the value, and stop all of them.
-  PERFORM analysis.require_argument(
-    NOT EXISTS (
-      SELECT FROM jsonb_array_elements(p_users) g
-      WHERE CASE WHEN jsonb_typeof(g.value) <> 'object' THEN true ELSE EXISTS (
-        SELECT FROM jsonb_each(g.value) m
-        WHERE CASE WHEN jsonb_typeof(m.value) = 'null' THEN false
-          WHEN m.key NOT IN ('anchor', 'count', 'last_reset') THEN jsonb_typeof(m.value) <> 'string'
-          WHEN jsonb_typeof(m.value) <> 'number' THEN true
-          WHEN m.key <> 'last_reset' THEN m.value::numeric <> trunc(m.value::numeric)
-            OR m.value::numeric NOT BETWEEN -2147483648 AND 2147483647
-          ELSE abs(m.value::numeric) > 1e15 END) END),
-    'an import has an object for each user: texts, and numbers as anchor, count (whole ones) and last_reset');
-  p_users := normalize(p_users::text)::jsonb;
-  -- It shows what users have, and changes it.
-  PERFORM analysis.require_unrestricted();
-  PERFORM analysis.refuse_repeatable_read();
-  v_refs := ARRAY(SELECT g.value ->> 'user' FROM jsonb_array_elements(p_users) g);
-  PERFORM analysis.require_argument(
-    cardinality(v_refs)
-      = (SELECT count(DISTINCT r) + count(*) FILTER (WHERE r IS NULL) FROM unnest(v_refs) r),
-    'an import names each user once');
-  IF NOT p_dry THEN
-    LOCK TABLE analysis.renamed IN ROW EXCLUSIVE MODE;       -- nobody is renamed meanwhile
-  END IF;
-  PERFORM analysis.require_argument(
-    NOT EXISTS (SELECT FROM unnest(v_refs) r WHERE analysis.shard_of(r) IS DISTINCT FROM p_shard AND r <> ''),
-    'the users of an import are of its shard');
   IF NOT p_dry THEN
     -- Two random UUIDs make the salt, as in add_user.
     WITH fresh AS MATERIALIZED (
@@ -276,6 +237,79 @@ BEGIN
     j.reason, CASE WHEN j.reason IS NULL THEN j.changes END
   FROM jsonb_to_recordset(v_judged) AS j(i int, user_id bigint, reason text, changes jsonb)
   ORDER BY j.i;
+END $$;
+
+-- Takes over what is said of up to 1,000 users of a shard (see judge_users), each named once: adds those who
+-- are not there, where p_add says so, and changes what differs. One that is refused does not stop the others;
+-- one whom somebody else holds for 5 s is refused too. p_dry: says only what would become of them. An outcome
+-- is created, updated, unchanged or refused. The audit has an entry for each plan, zone and anchor that users
+-- were given who were there before, and for each clinic; where somebody was held, for each user.
+-- Refused to who sees some clinics only.
+CREATE OR REPLACE FUNCTION analysis.import_users(
+  p_shard smallint, p_users jsonb, p_add boolean, p_dry boolean)
+RETURNS TABLE (o_index int, o_user_id bigint, o_outcome text, o_reason text, o_changes jsonb)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET lock_timeout = '5s' AS $$
+DECLARE
+  v_refs text[];
+  v_user jsonb;
+BEGIN
+  PERFORM analysis.require_argument(
+    p_add IS NOT NULL AND p_dry IS NOT NULL AND jsonb_typeof(p_users) = 'array'
+      AND jsonb_array_length(p_users) <= 1000 AND octet_length(p_users::text) <= 16000000,
+    'an import has at most 1000 users, and says whether new ones are added and whether it is a trial');
+  -- The server's own message would show the value, and stop all of them.
+  PERFORM analysis.require_argument(
+    NOT EXISTS (
+      SELECT FROM jsonb_array_elements(p_users) g
+      WHERE CASE WHEN jsonb_typeof(g.value) <> 'object' THEN true ELSE EXISTS (
+        SELECT FROM jsonb_each(g.value) m
+        WHERE CASE WHEN jsonb_typeof(m.value) = 'null' THEN false
+          WHEN m.key NOT IN ('anchor', 'count', 'last_reset') THEN jsonb_typeof(m.value) <> 'string'
+          WHEN jsonb_typeof(m.value) <> 'number' THEN true
+          WHEN m.key <> 'last_reset' THEN m.value::numeric <> trunc(m.value::numeric)
+            OR m.value::numeric NOT BETWEEN -2147483648 AND 2147483647
+          ELSE abs(m.value::numeric) > 1e15 END) END),
+    'an import has an object for each user: texts, and numbers as anchor, count (whole ones) and last_reset');
+  p_users := normalize(p_users::text)::jsonb;
+  -- It shows what users have, and changes it.
+  PERFORM analysis.require_unrestricted();
+  PERFORM analysis.refuse_repeatable_read();
+  v_refs := ARRAY(SELECT g.value ->> 'user' FROM jsonb_array_elements(p_users) g);
+  PERFORM analysis.require_argument(
+    cardinality(v_refs)
+      = (SELECT count(DISTINCT r) + count(*) FILTER (WHERE r IS NULL) FROM unnest(v_refs) r),
+    'an import names each user once');
+  IF NOT p_dry THEN
+    LOCK TABLE analysis.renamed IN ROW EXCLUSIVE MODE;       -- nobody is renamed meanwhile
+  END IF;
+  PERFORM analysis.require_argument(
+    NOT EXISTS (SELECT FROM unnest(v_refs) r WHERE analysis.shard_of(r) IS DISTINCT FROM p_shard AND r <> ''),
+    'the users of an import are of its shard');
+  BEGIN
+    RETURN QUERY SELECT t.* FROM analysis.take_users(p_shard, p_users, p_add, p_dry) t;
+    RETURN;
+  EXCEPTION WHEN lock_not_available THEN
+    -- Somebody holds one of them: each by itself, and no longer waited for.
+    PERFORM set_config('lock_timeout', '10ms', true);
+  END;
+  FOR o_index, v_user IN
+    SELECT g.i, g.value FROM jsonb_array_elements(p_users) WITH ORDINALITY g(value, i)
+    LEFT JOIN analysis.account a ON a.shard = p_shard AND a.user_ref = g.value ->> 'user'
+    ORDER BY a.user_id, g.value ->> 'user'
+  LOOP
+    BEGIN
+      SELECT t.o_user_id, t.o_outcome, t.o_reason, t.o_changes
+      INTO o_user_id, o_outcome, o_reason, o_changes
+      FROM analysis.take_users(p_shard, jsonb_build_array(v_user), p_add, p_dry) t;
+    EXCEPTION WHEN lock_not_available THEN
+      o_user_id := NULL;
+      o_outcome := 'refused';
+      o_reason := 'Somebody else is changing the user: import it again in a moment.';
+      o_changes := NULL;
+    END;
+    RETURN NEXT;
+  END LOOP;
 END $$;
 COMMENT ON FUNCTION analysis.import_users IS
   'Takes over what is said of users: adds those who are new, and changes what differs.';
