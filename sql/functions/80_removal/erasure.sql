@@ -259,10 +259,26 @@ END $$;
 COMMENT ON FUNCTION analysis.erase_part IS
   'Erases what there is of the next jobs of a person who has too many for one transaction.';
 
+-- In how many persons of a clinic's closed month each condition was found. They are counted by the
+-- statement's lines: the clinic has others by now. Results that were removed after their time count for
+-- nobody, since whose they were is not known any more.
+CREATE OR REPLACE FUNCTION analysis.persons_found(p_report text, p_period smallint, p_clinic_id int)
+RETURNS TABLE (o_id text, o_normal boolean, o_persons bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT c.id, coalesce(c.normal, false), count(DISTINCT (w.shard, w.user_id))
+  FROM (
+    SELECT DISTINCT l.shard, l.user_id
+    FROM analysis.statement_segment s
+    JOIN analysis.statement_line l ON l.report = s.report AND l.period = s.period AND l.line = s.line
+    WHERE s.report = p_report AND s.period = p_period AND s.clinic_id = p_clinic_id) w
+  JOIN analysis.result r ON r.shard = w.shard AND r.user_id = w.user_id AND r.period = p_period
+  CROSS JOIN LATERAL jsonb_to_recordset(r.conditions) AS c(id text, normal boolean)
+  WHERE r.outcome = 1
+  GROUP BY 1, 2
+$$;
+
 -- Takes from closed months of the clinics of which the person was what was found in fewer persons than
--- report_threshold: beside a statement with few lines it would say what one of them had. They are counted by
--- the statement's lines, once for a clinic and month: the clinic has others by now. Results that were
--- removed after their time count for nobody, since whose they were is not known any more.
+-- report_threshold: beside a statement with few lines it would say what one of them had.
 CREATE OR REPLACE FUNCTION analysis.erase_few(p_shard smallint, p_user_id bigint) RETURNS void
 LANGUAGE sql AS $$
   WITH few AS MATERIALIZED (
@@ -271,24 +287,15 @@ LANGUAGE sql AS $$
     JOIN analysis.statement_segment s USING (report, period, line)
     WHERE l.shard = p_shard AND l.user_id = p_user_id AND s.clinic_id IS NOT NULL),
   counted AS MATERIALIZED (
-    SELECT w.report, w.period, w.clinic_id, c.id, coalesce(c.normal, false) AS normal,
-      count(DISTINCT (w.shard, w.user_id)) AS persons
-    FROM (
-      SELECT DISTINCT m.report, m.period, m.clinic_id, l.shard, l.user_id
-      FROM few m
-      JOIN analysis.statement_segment s USING (report, period, clinic_id)
-      JOIN analysis.statement_line l ON l.report = s.report AND l.period = s.period AND l.line = s.line) w
-    JOIN analysis.result r ON r.shard = w.shard AND r.user_id = w.user_id AND r.period = w.period
-    CROSS JOIN LATERAL jsonb_to_recordset(r.conditions) AS c(id text, normal boolean)
-    WHERE r.outcome = 1
-    GROUP BY 1, 2, 3, 4, 5)
+    SELECT m.report, m.period, m.clinic_id, f.o_id, f.o_normal, f.o_persons
+    FROM few m CROSS JOIN LATERAL analysis.persons_found(m.report, m.period, m.clinic_id) f)
   DELETE FROM analysis.statement_condition k
   USING few m
   WHERE k.report = m.report AND k.period = m.period AND k.clinic_id = m.clinic_id
     AND NOT EXISTS (
       SELECT FROM counted c
       WHERE c.report = k.report AND c.period = k.period AND c.clinic_id = k.clinic_id
-        AND c.id = k.id AND c.normal = k.normal AND c.persons >= coalesce(
+        AND c.o_id = k.id AND c.o_normal = k.normal AND c.o_persons >= coalesce(
           (SELECT s.value::int FROM analysis.setting s WHERE s.name = 'report_threshold'), 5))
 $$;
 

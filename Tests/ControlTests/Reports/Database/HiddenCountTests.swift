@@ -431,6 +431,13 @@ struct HiddenCountTests {
       try await all.execute("SELECT analysis.erase_user(0::smallint, 'p21', NULL, true)")
       #expect(try await statement(of: "south", to: all) == ["quinsy"])
       #expect(try await statement(of: "north", to: all) == ["mumps"])
+      // What the erasure has left stays, whoever would remove it.
+      for rows in ["", " WHERE id = 'quinsy'", " WHERE id = 'mumps'"] {
+        let refused = await #expect(throws: PostgreSQLError.self, "\(rows)") {
+          try await all.execute("DELETE FROM analysis.statement_condition\(rows)")
+        }
+        #expect(refused?.sqlState == "55000")
+      }
     }
   }
 
