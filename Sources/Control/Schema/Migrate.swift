@@ -9,7 +9,7 @@ enum MigrateCommand {
     help:
       "With what the names of the database's roles begin, for another installation on the same server. It is set by "
       + "the first migration and kept.")
-  static let dryRun = Flag("dry-run", help: "Print the SQL that would be run, and run none of it.")
+  static let dryRun = Flag("dry-run", help: "Print all the SQL that would be run, and run none of it.")
 
   static let command = ControlCommand(
     "migrate", abstract: "Make the database's schema, or bring it up to date.",
@@ -36,7 +36,8 @@ enum MigrateCommand {
         ? try await migrator.plan()
         : try await migrator.migrate({ _ in }, waiting: { session.console.say($0.message) })
       let version = try await migrator.status().version
-      try session.view.show(MigrateResponse(isDryRun: isDryRun, steps: steps, version: version))
+      try session.view.show(
+        MigrateResponse(script: isDryRun ? migrator.script(of: steps) : nil, steps: steps, version: version))
       return .done
     }
   }
@@ -44,35 +45,37 @@ enum MigrateCommand {
 
 /// What was run, or would be; a dry run as SQL that psql would run as it stands.
 struct MigrateResponse: Sendable, Equatable, Presentable {
-  let isDryRun: Bool
+  /// All that would be run; nil where it was.
+  let script: String?
   let steps: [MigrationStep]
   /// The schema's version now.
   let version: Int
 
+  private var isDryRun: Bool { script != nil }
+
   var json: JSONValue {
-    [
-      "dry_run": .bool(isDryRun), "version": .count(version),
-      "steps": .array(
-        steps.map { step in
-          [
-            "name": .string(step.name), "kind": .string(step.kindName), "sha256": .string(step.checksum),
-            "sql": isDryRun ? .string(step.sql) : .null,
-          ]
-        }),
+    var facts: [JSONValue.Member] = [
+      .init(name: "dry_run", value: .bool(isDryRun)), .init(name: "version", value: .count(version)),
+      .init(
+        name: "steps",
+        value: .array(
+          steps.map { step in
+            [
+              "name": .string(step.name), "kind": .string(step.kindName), "sha256": .string(step.checksum),
+              "sql": isDryRun ? .string(step.sql) : .null,
+            ]
+          })),
     ]
+    if let script { facts.append(.init(name: "script", value: .string(script))) }
+    return .object(facts)
   }
 
   func text(width: Int?, paint: Paint) -> String {
-    if steps.isEmpty {
-      let line = "The schema is up to date (version \(version))."
-      return isDryRun ? "-- \(line)\n" : line + "\n"
+    let line = "The schema is up to date (version \(version))."
+    if let script {
+      return (steps.isEmpty ? "-- \(line) What is run all the same:\n" : "") + script
     }
-    if isDryRun {
-      return steps.map { step in
-        let sql = step.sql.last == "\n" ? step.sql : step.sql + "\n"
-        return "-- \(step.kindName) \(step.name)\n\(sql)\n"
-      }.joined()
-    }
+    if steps.isEmpty { return line + "\n" }
     return steps.map { "applied \($0.kindName) \($0.name)\n" }.joined()
       + "The schema is at version \(version).\n"
   }

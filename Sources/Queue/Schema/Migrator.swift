@@ -46,6 +46,11 @@ public struct Migrator: Sendable {
     try await stateAsOwner().steps(rolePrefix: rolePrefix)
   }
 
+  /// All that ``migrate(_:waiting:)`` would run for these steps, as SQL that `psql` runs as it stands.
+  public func script(of steps: [MigrationStep]) -> String {
+    MigrationScript(source: source, rolePrefix: rolePrefix).text(of: steps)
+  }
+
   /// What the database has, and what is missing.
   public func status() async throws(JobQueueError) -> SchemaStatus {
     try await stateAsOwner().status
@@ -189,8 +194,7 @@ public struct Migrator: Sendable {
   private func next(_ transaction: Transaction, _ running: Running) async throws -> MigrationStep? {
     guard let step = try await state(in: transaction).steps(rolePrefix: rolePrefix).first else { return nil }
     running.name = step.name
-    let sql = step.kind == .preparation ? SQLFiles.required("migrator/prepare.sql") : step.sql
-    try await transaction.execute(script: sql, deadline: deadline)
+    try await transaction.execute(script: MigrationScript.statements(of: step), deadline: deadline)
     try await record(step, in: transaction)
     try await close(transaction)
     return step
@@ -198,12 +202,7 @@ public struct Migrator: Sendable {
 
   /// Closes what a step has made to everybody, and has the functions fix what a caller's session could have set.
   private func close(_ transaction: Transaction) async throws {
-    let changes = try await transaction.query(
-      SQLFiles.required("migrator/close.sql"), [.array(FunctionDefinition.contract)], deadline: deadline
-    ).map { try $0.string(0) }
-    if !changes.isEmpty {
-      try await transaction.execute(script: changes.joined(separator: ";\n"), deadline: deadline)
-    }
+    try await transaction.execute(script: MigrationScript.closing, deadline: deadline)
   }
 
   private func record(_ step: MigrationStep, in transaction: Transaction) async throws {

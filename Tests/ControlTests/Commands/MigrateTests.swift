@@ -1,6 +1,7 @@
 import CommandLineTool
-import PostgreSQL
+import Foundation
 import Queue
+import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
@@ -22,16 +23,34 @@ struct MigrateTests {
     }
   }
 
-  @Test("a dry run prints SQL that makes the schema, and changes nothing")
+  @Test("a dry run prints all that a run does, and changes nothing")
   func dryRun() async throws {
+    let catalogue = try String(contentsOfFile: packagePath("Tests/Released/catalogue.sql"), encoding: .utf8)
+    let recorded =
+      "SELECT concat_ws(' ', name, checksum) FROM analysis.schema_migration UNION ALL "
+      + "SELECT concat_ws(' ', name, checksum) FROM analysis.schema_function ORDER BY 1"
+    let (made, known) = try await withQueue { queue in
+      (try await queue.texts(catalogue), try await queue.texts(recorded))
+    }
     try await withQueue(from: nil) { (queue) async throws in
       let dry = await queue.control("migrate", "--dry-run")
       #expect(dry.code == .done)
       #expect(dry.output.contains("CREATE TABLE analysis.job"))
       #expect(
         try await queue.number("SELECT count(*)::int FROM pg_namespace WHERE nspname = 'analysis'") == 0)
-      try await queue.pool.execute(script: dry.output)
+      try await queue.pool.execute(script: dry.output, deadline: patience)
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.plan") == 2)
+      let ran = try await queue.texts(catalogue)
+      #expect(Set(made).symmetricDifference(ran).sorted() == [])
+      #expect(try await queue.texts(recorded) == known)
+      // What is run where nothing is missing restores what somebody took away.
+      let lines = await queue.control("migrate", "--dry-run")
+      #expect(
+        lines.output.hasPrefix(
+          "-- The schema is up to date (version \(Migrator.version)). What is run all the same:\n"))
+      try await queue.execute("ALTER FUNCTION analysis.list_settings() RESET client_min_messages")
+      try await queue.pool.execute(script: lines.output, deadline: patience)
+      #expect(try await Set(made).symmetricDifference(queue.texts(catalogue)).sorted() == [])
     }
   }
 

@@ -146,21 +146,10 @@ struct StatusViewTests {
       MigrationStep(.migration(1), name: "0001_x", sql: "CREATE TABLE a.x ();\n"),
       MigrationStep(.functions, name: "f", sql: "SELECT 1;\n"),
     ]
-    let dry = MigrateResponse(isDryRun: true, steps: steps, version: 0)
-    #expect(
-      Fixed.text(dry) == """
-        -- preparation prepare
-        CREATE SCHEMA a;
-
-        -- migration 0001_x
-        CREATE TABLE a.x ();
-
-        -- functions f
-        SELECT 1;
-
-
-        """)
-    let done = MigrateResponse(isDryRun: false, steps: steps, version: 1)
+    let dry = MigrateResponse(script: "-- all\nSELECT 1;\n", steps: steps, version: 0)
+    #expect(Fixed.text(dry) == "-- all\nSELECT 1;\n")
+    #expect(Fixed.json(dry).hasSuffix(#","script":"-- all\nSELECT 1;\n"}"#), "\(Fixed.json(dry))")
+    let done = MigrateResponse(script: nil, steps: steps, version: 1)
     #expect(
       Fixed.text(done) == """
         applied preparation prepare
@@ -171,11 +160,13 @@ struct StatusViewTests {
         """)
     #expect(
       Fixed.json(
-        MigrateResponse(isDryRun: false, steps: Array(steps.suffix(1)), version: 1))
+        MigrateResponse(script: nil, steps: Array(steps.suffix(1)), version: 1))
         == #"{"dry_run":false,"version":1,"steps":[{"name":"f","kind":"functions","#
         + #""sha256":"\#(steps[2].checksum)","sql":null}]}"#)
-    let nothing = MigrateResponse(isDryRun: true, steps: [], version: 4)
-    #expect(Fixed.text(nothing) == "-- The schema is up to date (version 4).\n")
+    let nothing = MigrateResponse(script: "SELECT 1;\n", steps: [], version: 4)
+    #expect(
+      Fixed.text(nothing) == "-- The schema is up to date (version 4). What is run all the same:\nSELECT 1;\n"
+    )
   }
 
   @Test("differences as a table and JSON, agreement in a sentence")
