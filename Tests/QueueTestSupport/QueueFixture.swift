@@ -29,7 +29,7 @@ package struct QueueFixture: Sendable {
 
   /// The same, which programs reach by another way, such as a pooler or a login.
   package func reached(by conninfo: String) -> QueueFixture {
-    QueueFixture(database: TestDatabase(conninfo: conninfo, name: database.name), loop: loop, pool: pool)
+    QueueFixture(database: database.reached(by: conninfo), loop: loop, pool: pool)
   }
 
   // MARK: Questions

@@ -13,7 +13,9 @@ extension DatabaseTemplate {
     _ name: String, then fill: @escaping @Sendable (ConnectionPool) async throws -> Void = { _ in }
   ) -> DatabaseTemplate {
     DatabaseTemplate(name) { conninfo in
-      try await withQueue(in: TestDatabase(conninfo: conninfo, name: name), connections: 1) { queue in
+      try await withQueue(
+        in: TestDatabase(conninfo: conninfo, name: name, isHostile: HostileSettings.isOn), connections: 1
+      ) { queue in
         _ = try await Migrator(queue.pool).migrate()
         try await fill(queue.pool)
       }

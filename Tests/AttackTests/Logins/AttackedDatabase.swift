@@ -24,7 +24,9 @@ struct AttackedDatabase: Sendable {
 
   private static let template = DatabaseTemplate("attacked") { conninfo in
     try await DatabaseTemplate.migrated.prepare(conninfo)
-    try await withQueue(in: TestDatabase(conninfo: conninfo, name: "attacked"), connections: 4) { queue in
+    try await withQueue(
+      in: TestDatabase(conninfo: conninfo, name: "attacked", isHostile: HostileSettings.isOn), connections: 4
+    ) { queue in
       try await fill(queue)
     }
   }

@@ -108,7 +108,8 @@ struct LeakTests {
         Self.granted.replacing("AND p.prokind = 'f'", with: "AND p.prosecdef AND p.prokind = 'f'")
       ).map { try $0.string(0) }.filter { $0.contains("(") }
       #expect(!calls.isEmpty)
-      try await login.execute(script: "SET client_min_messages = log; SET debug_print_plan = on")
+      try await login.execute(
+        script: "SET client_min_messages = log; SET debug_print_plan = on; SET debug_print_rewritten = off")
       for call in calls {
         let before = said.all.count
         do { _ = try await login.query("SELECT count(*) FROM \(call)") } catch let error as PostgreSQLError {

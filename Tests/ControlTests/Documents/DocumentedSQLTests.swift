@@ -16,9 +16,9 @@ struct DocumentedSQLTests {
     try await withQueue { queue in
       try await queue.addUser("u1")
       let database = try #require(queue.control.environment["ANALYSIS_DATABASE"])
-      let submitter = ConnectionPool(
-        ConnectionConfiguration("\(database) options='-c role=analysis_submitter'"),
-        on: try EventLoop(name: "back-end"), size: 1)
+      var configuration = ConnectionConfiguration("\(database) options='-c role=analysis_submitter'")
+      configuration.settings = HostileSettings.ofLogins
+      let submitter = ConnectionPool(configuration, on: try EventLoop(name: "back-end"), size: 1)
       let picture = Parameter.bytes(TinyPicture.png(grey: 1))
       let row = try await submitter.query(blocks[0], [picture]).single()
       #expect(try row.string("outcome") == "created")

@@ -29,7 +29,7 @@ enum SimulatedClock {
 
   /// The clock, a time in milliseconds, and plans that differ in their units and in what a job costs.
   private static let clock = """
-    CREATE TABLE analysis.simulated_clock (at timestamptz NOT NULL);
+    CREATE TABLE analysis.simulated_clock (at timestamptz PRIMARY KEY);
     INSERT INTO analysis.simulated_clock VALUES (analysis.period_start(\(QueueModel.months.lowerBound)::smallint, 'UTC'));
     CREATE FUNCTION analysis.simulated_now() RETURNS timestamptz LANGUAGE sql VOLATILE
       AS 'SELECT c.at FROM analysis.simulated_clock c';

@@ -21,23 +21,31 @@ public struct TestDatabase: Sendable {
   public let conninfo: String
   /// Its name.
   public let name: String
+  /// Whether it has ``HostileSettings``: those of the tests' common server have, where they are on.
+  private let isHostile: Bool
 
   /// A database that is there.
-  public init(conninfo: String, name: String) {
+  public init(conninfo: String, name: String, isHostile: Bool = false) {
     self.conninfo = conninfo
     self.name = name
+    self.isHostile = isHostile
   }
 
   /// A configuration for it.
   public var configuration: ConnectionConfiguration {
     var configuration = ConnectionConfiguration(conninfo)
-    configuration.settings = HostileSettings.undone
+    if isHostile { configuration.settings = HostileSettings.undone }
     return configuration
   }
 
   /// The same database for connections of a role.
   public func login(_ role: String) -> TestDatabase {
-    TestDatabase(conninfo: conninfo + (conninfo.contains("://") ? "&" : " ") + "user=\(role)", name: name)
+    reached(by: conninfo + (conninfo.contains("://") ? "&" : " ") + "user=\(role)")
+  }
+
+  /// The same database, reached by another way, such as a pooler or a login.
+  public func reached(by conninfo: String) -> TestDatabase {
+    TestDatabase(conninfo: conninfo, name: name, isHostile: isHostile)
   }
 
   /// Connects to it. A server on a busy machine may take its time to obey a cancellation.
@@ -73,7 +81,9 @@ private func withDatabase<R>(
   let outcome: Result<R, any Error>
   do {
     outcome = .success(
-      try await body(TestDatabase(conninfo: try await server.conninfo(database: name), name: name)))
+      try await body(
+        TestDatabase(
+          conninfo: try await server.conninfo(database: name), name: name, isHostile: HostileSettings.isOn)))
   } catch {
     outcome = .failure(error)
   }
