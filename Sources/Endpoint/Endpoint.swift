@@ -13,17 +13,17 @@ public struct Endpoint: Sendable {
   /// What operators call it; kept with each result.
   public var name: String
   /// `https://host[:port][/prefix]`.
-  public var baseURL: String
+  var baseURL: String
   /// Where its calls are.
-  public var paths: Paths
+  var paths: Paths
   /// What its fields are called.
-  public var fields: Fields
+  var fields: Fields
   /// How long its calls may take.
-  public var deadlines = Deadlines()
+  var deadlines = Deadlines()
   /// The conditions that mean "nothing found".
-  public var normalIDs = Condition.defaultNormalIDs
+  var normalIDs = Condition.defaultNormalIDs
   /// The longest pause that an overloaded endpoint may ask for; a longer one is cut to this.
-  public var maximumRetryAfter: Duration = .seconds(3600)
+  var maximumRetryAfter: Duration = .seconds(3600)
 
   /// An endpoint of a variant.
   public init(name: String, baseURL: String, dialect: Dialect = .server) {
@@ -43,32 +43,32 @@ public struct Endpoint: Sendable {
 
 extension Endpoint {
   /// Where the calls of an endpoint are, below its base address.
-  public struct Paths: Sendable {
+  struct Paths: Sendable {
     /// Make an account.
-    public var register = "/api/register"
+    var register = "/api/register"
     /// Get a token for an account.
-    public var login = "/api/login"
+    var login = "/api/login"
     /// Get a token for a refresh token.
-    public var refresh = "/api/refresh-token"
+    var refresh = "/api/refresh-token"
     /// Analyse an image.
-    public var analyze = "/api/analyze"
+    var analyze = "/api/analyze"
     /// Keep an analysis with the account.
-    public var save: String
+    var save: String
     /// The account's analyses.
-    public var analyses: String
+    var analyses: String
     /// One of the account's analyses is below this, by its id.
-    public var analysis: String
+    var analysis: String
     /// The account.
-    public var profile = "/api/user-profile"
+    var profile = "/api/user-profile"
     /// Change the account.
-    public var updateProfile = "/api/update-profile"
+    var updateProfile = "/api/update-profile"
     /// Change the account's subscription.
-    public var updateSubscription = "/api/update-subscription"
+    var updateSubscription = "/api/update-subscription"
     /// Whether the endpoint is up.
-    public var health = "/api/health"
+    var health = "/api/health"
 
     /// The paths of a variant.
-    public init(_ dialect: Dialect) {
+    init(_ dialect: Dialect) {
       switch dialect {
       case .guide:
         save = "/api/analyses/save"
@@ -85,22 +85,22 @@ extension Endpoint {
 
 extension Endpoint {
   /// What those fields are called whose names differ between deployments.
-  public struct Fields: Sendable {
+  struct Fields: Sendable {
     /// The token in the answer to a login, by the first of these names that is there.
-    public var token = ["token", "accessToken"]
+    var token = ["token", "accessToken"]
     /// The refresh token, in requests and answers.
-    public var refreshToken = "refreshToken"
+    var refreshToken = "refreshToken"
     /// The subscription, in the request to change it.
-    public var subscription: String
+    var subscription: String
     /// The payment token, in the request to change the subscription.
-    public var paymentToken: String
+    var paymentToken: String
     /// The list in the answer with the account's analyses.
-    public var analyses: String
+    var analyses: String
     /// The header of the key that is the same for each attempt of a job.
-    public var idempotencyKey = "Idempotency-Key"
+    var idempotencyKey = "Idempotency-Key"
 
     /// The names of a variant.
-    public init(_ dialect: Dialect) {
+    init(_ dialect: Dialect) {
       subscription = dialect == .guide ? "subscription" : "subscription_level"
       paymentToken = dialect == .guide ? "paymentToken" : "payment_token"
       analyses = dialect == .guide ? "analyses" : "history"
@@ -110,15 +110,15 @@ extension Endpoint {
 
 extension Endpoint {
   /// How long calls may take from their start to the answer's last byte.
-  public struct Deadlines: Sendable {
+  struct Deadlines: Sendable {
     /// An analysis; the endpoint's own limit is 120 s.
-    public var analyze: Duration = .seconds(120)
+    var analyze: Duration = .seconds(120)
     /// Everything about accounts and saved analyses; the endpoint's own app waits 30 s.
-    public var account: Duration = .seconds(30)
+    var account: Duration = .seconds(30)
     /// The question whether the endpoint is up.
-    public var health: Duration = .seconds(5)
+    var health: Duration = .seconds(5)
 
     /// The defaults above.
-    public init() {}
+    init() {}
   }
 }

@@ -1,4 +1,4 @@
-public import HTTPServing
+internal import HTTPServing
 public import Images
 public import PostgreSQL
 
@@ -17,7 +17,7 @@ public struct GatewayConfiguration: Sendable {
   public var uploadsEachMinute: Int? = 60
   /// How many times a user may read what was found, at once and then evenly over each minute: each is an entry of the
   /// audit, of which the login may make 6000 in a minute for all users.
-  public var readingsEachMinute = 60
+  var readingsEachMinute = 60
   /// Photos that are taken.
   public var images = ImageLimits()
   /// Bytes of photos in memory at most, as they come in and until they are stored.
@@ -27,16 +27,16 @@ public struct GatewayConfiguration: Sendable {
   /// Whether ends of jobs are listened for on a connection of its own.
   public var listens = true
   /// How fast an app has to send.
-  public var leastPace = HTTPDaemon.LeastPace()
+  var leastPace = HTTPDaemon.LeastPace()
   /// Connections of apps at once.
   public var clients = 1000
   /// The other sites whose pages may ask (CORS), as browsers name them.
   public var origins: [String] = []
   /// For how long it is remembered whose a token is. A token that was revoked submits and reads nothing in that time
   /// either: the database is asked anew by each call that does.
-  public var userLife: Duration = .seconds(10)
+  var userLife: Duration = .seconds(10)
   /// How often the ends of jobs are asked for while somebody waits, where none is heard.
-  public var lookEvery: Duration = .milliseconds(25)
+  var lookEvery: Duration = .milliseconds(25)
 
   /// The usual settings for a queue.
   public init(database: ConnectionConfiguration) {

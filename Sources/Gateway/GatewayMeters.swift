@@ -1,5 +1,5 @@
 internal import Queue
-public import Support
+internal import Support
 
 /// What the gateway counts.
 final class GatewayMeters: Sendable {
@@ -16,7 +16,7 @@ final class GatewayMeters: Sendable {
 }
 
 /// The metrics of one gateway process, each defined once: `/metrics` shows them, the documents name them.
-public enum GatewayMetrics {
+enum GatewayMetrics {
   static let info = MetricDefinition(
     "analysis_gateway_info", .gauge, labels: ["version"], help: "Always 1; the label says which version runs")
   static let answers = MetricDefinition(
@@ -44,7 +44,7 @@ public enum GatewayMetrics {
     help: "Attempts to connect to the database that failed")
 
   /// All of them, in the order in which they are shown.
-  public static let all = [
+  static let all = [
     info, answers, uploads, uploadDuration, lookDuration, waiting, listeners, databaseErrors, connects,
     connectFailures,
   ]

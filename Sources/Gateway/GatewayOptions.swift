@@ -86,7 +86,7 @@ public enum GatewayOptions {
   public static let metrics = ServiceOptions.metrics(port: 9466)
 
   /// All of them, in the order of the help.
-  public static let inputs: [any Input] = [
+  static let inputs: [any Input] = [
     ServiceOptions.config, ServiceOptions.database, SharedOptions.databaseProof, connections, listen,
     behindTLS, certificate, privateKey,
     deadline, grace, rate, maxImage, maxDimension, photoMemory, clients, origins, keyFile, hearEnded, metrics,

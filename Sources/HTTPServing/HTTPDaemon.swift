@@ -48,9 +48,9 @@ public final class HTTPDaemon: Sendable {
   /// How fast a client has to send its request. A whole body has two minutes.
   public struct LeastPace: Sendable, Equatable {
     /// How long nothing may come, and how long the headers may take.
-    public var silence: Duration
+    var silence: Duration
     /// Bytes of the body that come each second at least, over the same time.
-    public var bytesPerSecond: Int
+    var bytesPerSecond: Int
 
     /// A pace with its parts.
     public init(silence: Duration = .seconds(10), bytesPerSecond: Int = 1000) {

@@ -26,7 +26,7 @@ extension CleanImage {
   /// What cleaning did.
   public struct Changes: Sendable, Hashable {
     /// The EXIF orientation, 1 to 8, that the submitted picture was turned upright from; 1 is no turn.
-    public let orientation: Int
+    let orientation: Int
     /// Whether the pixels were decoded and encoded anew. If false, the picture is the submitted one
     /// without loss.
     public let reencoded: Bool

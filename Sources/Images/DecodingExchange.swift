@@ -73,7 +73,7 @@ public enum DecodingExchange {
   // MARK: - Answer
 
   /// The bytes of an answer before its content.
-  public static let answerSize = 8 * wordSize
+  static let answerSize = 8 * wordSize
 
   /// The most bytes of a refusal's words.
   private static let mostWords = 2_000
@@ -97,7 +97,7 @@ public enum DecodingExchange {
   }
 
   /// How many bytes of content follow the beginning of an answer; nil if it is none.
-  public static func contentSize(_ header: [UInt8], _ limits: ImageLimits) -> Int? {
+  static func contentSize(_ header: [UInt8], _ limits: ImageLimits) -> Int? {
     let words = words(header)
     guard words.count == 8, words[1] >= 0, words[1] <= (words[0] == 1 ? limits.maxOutputBytes : mostWords)
     else { return nil }

@@ -6,7 +6,7 @@ public struct ImageRefusal: Error, Hashable, Sendable, CustomStringConvertible {
   /// name nor anything of its content.
   public let message: String
   /// The name of the format that was found instead of JPEG or PNG ("HEIC", "PDF"), where one was.
-  public let detectedFormat: String?
+  let detectedFormat: String?
 
   init(_ code: Code, _ message: String, detectedFormat: String? = nil) {
     self.code = code
@@ -52,21 +52,21 @@ extension ImageRefusal {
     /// The file has more bytes than `ImageLimits.maxBytes`.
     public static let fileTooLarge = Code(kind: .fileTooLarge)
     /// The file is neither JPEG nor PNG, whatever it is called.
-    public static let unsupportedFormat = Code(kind: .unsupportedFormat)
+    static let unsupportedFormat = Code(kind: .unsupportedFormat)
     /// A rare kind of JPEG or PNG that is not read: 12 bits a sample, lossless, hierarchical, far too many scans.
-    public static let unsupportedVariant = Code(kind: .unsupportedVariant)
+    static let unsupportedVariant = Code(kind: .unsupportedVariant)
     /// The file ends before the picture does.
     public static let truncated = Code(kind: .truncated)
     /// The file's content contradicts itself.
     public static let damaged = Code(kind: .damaged)
     /// The picture has more pixels than `ImageLimits.maxPixels`, or a side that no JPEG can have.
-    public static let tooManyPixels = Code(kind: .tooManyPixels)
+    static let tooManyPixels = Code(kind: .tooManyPixels)
     /// The picture's colour profile cannot be read or applied.
     public static let colourProfile = Code(kind: .colourProfile)
     /// No smaller form of the picture came below `ImageLimits.maxOutputBytes`.
     public static let cannotFit = Code(kind: .cannotFit)
     /// The picture made its decoder crash, or kept it busy for too long.
-    public static let decoderFailed = Code(kind: .decoderFailed)
+    static let decoderFailed = Code(kind: .decoderFailed)
     /// The picture may be good, but this machine could not process it: out of memory, say.
     public static let notProcessed = Code(kind: .notProcessed)
 
@@ -151,7 +151,7 @@ extension ImageRefusal {
   }
 
   /// A picture that its decoder did not live through: "it crashed".
-  public static func decoderFailed(_ reason: String) -> ImageRefusal {
+  static func decoderFailed(_ reason: String) -> ImageRefusal {
     ImageRefusal(
       .decoderFailed,
       "The picture ended the program that decodes it: \(reason). Open the original and save it again as "

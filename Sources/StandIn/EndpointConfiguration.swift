@@ -63,7 +63,7 @@ public struct EndpointConfiguration: Sendable {
   /// about 1.1 ms.
   public var decodesPictures = true
   /// Analyses of different images kept in memory.
-  public var cacheCapacity = 65_536
+  var cacheCapacity = 65_536
 
   /// The defaults: a free port of the loopback interface, no accounts, no failures.
   public init() {}

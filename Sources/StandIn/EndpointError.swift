@@ -10,7 +10,7 @@ public struct EndpointError: Error, CustomStringConvertible, Sendable {
     /// A file named by the configuration cannot be read or understood.
     public static let unreadable = Code(kind: .unreadable)
     /// The address or port cannot be listened on.
-    public static let cannotListen = Code(kind: .cannotListen)
+    static let cannotListen = Code(kind: .cannotListen)
     /// The operating system refused a resource.
     public static let system = Code(kind: .system)
   }

@@ -137,7 +137,7 @@ struct ImageOpener {
 /// The keys for encrypted images that a worker is given, and where newer ones would be found.
 public struct ImageKeys: Sendable {
   /// The keys as they were read at the start.
-  public let ring: KeyRing
+  let ring: KeyRing
   /// Reads them again, called where a thread may wait: when an image names a key that is not among them.
   public let read: @Sendable () throws(ImageEncryptionError) -> KeyRing
 

@@ -1,6 +1,6 @@
-public import Images
+internal import Images
 public import PostgreSQL
-public import Queue
+internal import Queue
 public import Support
 
 /// What a worker process is told when it starts.
@@ -15,7 +15,7 @@ public struct WorkerConfiguration: Sendable {
   /// is followed by the next without a round trip.
   public var prefetch = 64
   /// How many jobs one claim takes at most.
-  public var claimSize = 100
+  var claimSize = 100
   /// How many bytes of images may be held or on their way from the database.
   public var imageBytes = 128 << 20
   /// How long a lease is held without a sign of life of its worker.
@@ -25,24 +25,24 @@ public struct WorkerConfiguration: Sendable {
   /// The time that one call may take from its start to the last byte of the answer.
   public var callDeadline: Duration = .seconds(120)
   /// The time that one statement may take; a frozen server shows no error of its own.
-  public var statementDeadline: Duration = .seconds(30)
+  var statementDeadline: Duration = .seconds(30)
   /// How long after a stop was asked for calls in flight may finish.
   public var grace: Duration = .seconds(25)
   /// The time that each of the statements may take by which a worker tells at its very end that it was there: a
   /// courtesy, for which a service manager that has waited for `grace` must not be kept waiting.
-  public var farewellDeadline: Duration = .seconds(2)
+  var farewellDeadline: Duration = .seconds(2)
   /// How often an idle worker looks for jobs when nothing wakes it.
   public var idlePoll: Duration = .seconds(1)
   /// Outcomes are stored together: at this many, after `flushDelay`, or when no other job is held, whichever
   /// comes first.
-  public var flushCount = 100
+  var flushCount = 100
   /// The longest that an outcome waits for others. What is not stored yet is called for again when the worker is
   /// killed.
-  public var flushDelay: Duration = .milliseconds(20)
+  var flushDelay: Duration = .milliseconds(20)
   /// How often lost leases are looked for.
   public var rescueEvery: Duration = .seconds(5)
   /// How often scheduled jobs that are due, refunds and scan marks are seen to.
-  public var promoteEvery: Duration = .seconds(1)
+  var promoteEvery: Duration = .seconds(1)
   /// Whether to listen for wake-ups; behind a pooler in transaction mode they are not heard, and polling
   /// alone remains.
   public var listens = true
@@ -55,13 +55,13 @@ public struct WorkerConfiguration: Sendable {
   /// Whether a job whose image is in plaintext is dead, and nothing of it is sent.
   public var requiresEncryption = false
   /// How long a job at least waits whose image's key is not here.
-  public var keyWait: Duration = .seconds(60)
+  var keyWait: Duration = .seconds(60)
   /// What cleans images that came in by SQL.
-  public var imageDecoders = ImageDecoders()
+  var imageDecoders = ImageDecoders()
   /// How webhooks receive ended jobs; it needs the image keys, under which their secrets are.
   public var webhooks = WebhookSettings()
   /// When and how failed attempts are tried again.
-  public var retryPolicy = RetryPolicy()
+  var retryPolicy = RetryPolicy()
 
   /// A configuration with every default.
   public init(database: ConnectionConfiguration) {

@@ -270,9 +270,9 @@ public struct WorkerSummary: Sendable, Equatable {
   /// Jobs that died.
   public var dead = 0
   /// Jobs released untouched.
-  public var released = 0
+  var released = 0
   /// Outcomes that came too late, after the lease had gone or the job had been cancelled; they stored nothing.
-  public var stale = 0
+  var stale = 0
   /// Calls made to endpoints.
   public var calls = 0
   /// When draining: what could not run before the horizon, a line each; empty when the queue is empty.

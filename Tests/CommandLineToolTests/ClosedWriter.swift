@@ -1,5 +1,6 @@
-import CommandLineTool
 import Glibc
+
+@testable import CommandLineTool
 
 /// A pipe whose reader is gone.
 struct ClosedWriter: TextWriter {

@@ -1,6 +1,7 @@
-import CommandLineTool
 import TestSupport
 import Testing
+
+@testable import CommandLineTool
 
 @Suite("Completion scripts and the manual page come from the definition")
 struct CompletionTests {

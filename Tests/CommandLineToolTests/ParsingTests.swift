@@ -1,5 +1,6 @@
-import CommandLineTool
 import Testing
+
+@testable import CommandLineTool
 
 @Suite("A command line is parsed")
 struct ParsingTests {

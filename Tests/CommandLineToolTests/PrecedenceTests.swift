@@ -1,5 +1,6 @@
-import CommandLineTool
 import Testing
+
+@testable import CommandLineTool
 
 @Suite("A value comes from the first source that has one")
 struct PrecedenceTests {

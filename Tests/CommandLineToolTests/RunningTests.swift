@@ -1,5 +1,6 @@
-import CommandLineTool
 import Testing
+
+@testable import CommandLineTool
 
 @Suite("A tool is run")
 struct RunningTests {

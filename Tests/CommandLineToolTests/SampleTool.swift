@@ -1,4 +1,4 @@
-import CommandLineTool
+@testable import CommandLineTool
 
 /// The command line that the tests of this target parse and print.
 enum Sample {

@@ -1,9 +1,10 @@
-import CommandLineTool
 import Foundation
 import Glibc
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import CommandLineTool
 
 @Suite("Text appears on a terminal")
 struct TerminalTests {

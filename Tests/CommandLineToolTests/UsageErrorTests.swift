@@ -1,5 +1,6 @@
-import CommandLineTool
 import Testing
+
+@testable import CommandLineTool
 
 @Suite("A wrong command line is explained")
 struct UsageErrorTests {

@@ -1,6 +1,7 @@
-import CommandLineTool
 import Foundation
 import Testing
+
+@testable import CommandLineTool
 
 @Suite("A text becomes a value, or is refused with the reason")
 struct ValueFormatTests {

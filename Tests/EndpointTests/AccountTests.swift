@@ -1,7 +1,8 @@
-import Endpoint
-import Support
 import TestSupport
 import Testing
+
+@testable import Endpoint
+@testable import Support
 
 @Suite("The calls about accounts and saved analyses")
 struct AccountTests {

@@ -1,7 +1,8 @@
-import Endpoint
 import Foundation
-import Support
 import Testing
+
+@testable import Endpoint
+@testable import Support
 
 @Suite("The decoder of analyses")
 struct AnalysisDecoderTests {

@@ -1,8 +1,9 @@
-import Endpoint
 import HTTPTransfer
-import Support
 import TestSupport
 import Testing
+
+@testable import Endpoint
+@testable import Support
 
 @Suite("An analysis call")
 struct AnalyzeTests {

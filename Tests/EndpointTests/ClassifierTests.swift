@@ -1,8 +1,8 @@
 import HTTPTransfer
-import Support
 import Testing
 
 @testable import Endpoint
+@testable import Support
 
 @Suite("The classes of failure")
 struct ClassifierTests {

@@ -1,8 +1,8 @@
 import Foundation
-import Support
 import Testing
 
 @testable import Endpoint
+@testable import Support
 
 @Suite("The JSON reader")
 struct JSONReaderTests {

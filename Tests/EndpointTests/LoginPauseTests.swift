@@ -1,7 +1,7 @@
-import Support
 import Testing
 
 @testable import Endpoint
+@testable import Support
 
 @Suite("The pause after a failed login")
 struct LoginPauseTests {

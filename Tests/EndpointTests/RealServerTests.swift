@@ -1,8 +1,9 @@
-import Endpoint
-import StandIn
-import Support
 import TestSupport
 import Testing
+
+@testable import Endpoint
+@testable import StandIn
+@testable import Support
 
 /// Each line of the backend's real behaviour, as `model-endpoint --dialect server` imitates it.
 @Suite("The client against the real server's API")

@@ -1,9 +1,9 @@
-import Support
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Endpoint
+@testable import Support
 
 @Suite("The token provider")
 struct TokenProviderTests {

@@ -1,9 +1,9 @@
-import HTTPServing
-import Queue
-import Support
 import Testing
 
 @testable import Gateway
+@testable import HTTPServing
+@testable import Queue
+@testable import Support
 
 @Suite("What apps are answered")
 struct AnswerTests {

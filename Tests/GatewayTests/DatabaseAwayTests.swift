@@ -1,13 +1,13 @@
 import EventLoop
-import HTTPServing
 import HTTPTestSupport
-import Images
 import PostgreSQL
-import Support
 import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPServing
+@testable import Images
+@testable import Support
 
 @Suite("A gateway whose database does not answer", .onOwnThread)
 struct DatabaseAwayTests {

@@ -1,7 +1,7 @@
-import Support
 import Testing
 
 @testable import Gateway
+@testable import Support
 
 @Suite("How much a user may ask for in a minute")
 struct RateLimitTests {

@@ -1,8 +1,9 @@
-import HTTPServing
 import HTTPTestSupport
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import HTTPServing
 
 @Suite("Forms, queries, cookies and paths with a part that varies", .onOwnThread)
 struct FormTests {

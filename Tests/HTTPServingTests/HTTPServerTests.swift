@@ -1,11 +1,12 @@
 import Dispatch
 import Foundation
-import HTTPServing
 import HTTPTestSupport
-import Support
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import HTTPServing
+@testable import Support
 
 @Suite("The HTTP server of the installed programs", .onOwnThread)
 struct HTTPServerTests {

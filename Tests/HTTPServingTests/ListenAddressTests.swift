@@ -1,5 +1,6 @@
-import HTTPServing
 import Testing
+
+@testable import HTTPServing
 
 @Suite("Where a server listens")
 struct ListenAddressTests {

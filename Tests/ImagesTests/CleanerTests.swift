@@ -1,7 +1,7 @@
-import Support
 import Testing
 
 @testable import Images
+@testable import Support
 
 @Suite("Cleaning is the same each time and from every thread")
 struct CleanerTests {

@@ -1,7 +1,8 @@
 import Foundation
-import Images
 import TestSupport
 import Testing
+
+@testable import Images
 
 @Suite("The lines of the README, by the real executables")
 struct DocumentedRunTests {

@@ -1,10 +1,11 @@
 import Foundation
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 @Suite("The main job, by the real executables")
 struct MainJobTests {

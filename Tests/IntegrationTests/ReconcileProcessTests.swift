@@ -1,8 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("A recount, by the real executable")
 struct ReconcileProcessTests {

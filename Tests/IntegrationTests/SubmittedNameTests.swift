@@ -1,9 +1,10 @@
 import Foundation
-import Images
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
+
+@testable import Images
 
 @Suite("Files whose names are not UTF-8, by the real executable")
 struct SubmittedNameTests {

@@ -1,9 +1,9 @@
 import Foundation
-import Support
 import TestSupport
 import Testing
 
 @testable import StandIn
+@testable import Support
 
 @Suite("Analyses from pixels")
 struct AnalysisTests {

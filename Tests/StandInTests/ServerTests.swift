@@ -1,10 +1,10 @@
 import Foundation
 import HTTPTestSupport
-import Support
 import TestSupport
 import Testing
 
 @testable import StandIn
+@testable import Support
 
 @Suite("Starting and stopping", .onOwnThread)
 struct ServerTests {

@@ -1,6 +1,6 @@
-import Support
 import Testing
 
+@testable import Support
 @testable import TortureKit
 
 @Suite("The checker of the torture run: what erasing leaves, what claims cost, who is refused, who is served")

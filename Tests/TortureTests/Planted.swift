@@ -1,5 +1,4 @@
-import Support
-
+@testable import Support
 @testable import TortureKit
 
 /// A history without a fault in it, into which tests plant one.

@@ -1,6 +1,6 @@
-import StandIn
 import Testing
 
+@testable import StandIn
 @testable import TortureKit
 
 @Suite("The schedule of the torture run")

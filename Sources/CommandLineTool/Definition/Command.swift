@@ -15,7 +15,7 @@ public struct Command: Sendable {
   /// The exit codes named in its help.
   public let exitCodes: [ExitCode]
   /// Whether help and completion leave it out.
-  public let isHidden: Bool
+  let isHidden: Bool
   let run: (@Sendable (Context) async throws -> ExitCode)?
 
   /// Defines a command. `run` may be left out where subcommands do the work.
@@ -50,7 +50,7 @@ public struct Example: Sendable, Equatable {
   /// The whole command, with the program's name.
   public let command: String
   /// What it does, in a few words.
-  public let explanation: String
+  let explanation: String
 
   /// Makes an example.
   public init(_ command: String, _ explanation: String) {
@@ -61,7 +61,7 @@ public struct Example: Sendable, Equatable {
 
 extension Command {
   /// What is contradictory in this definition and those below it; empty when all is well. For tests.
-  public var definitionFaults: [String] { faults(above: [], path: name) }
+  var definitionFaults: [String] { faults(above: [], path: name) }
 
   private func faults(above: [InputDefinition], path: String) -> [String] {
     let inScope = above + options

@@ -7,7 +7,7 @@ public struct ExitCode: Sendable, Hashable {
   /// What it means, in one sentence.
   public let sentence: String
   /// When which command ends with it, for the manual page of a program with commands; empty where the sentence is all.
-  public let cases: String
+  let cases: String
 
   private init(_ code: Int32, _ sentence: String, _ cases: String = "") {
     self.code = code

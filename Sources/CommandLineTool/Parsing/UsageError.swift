@@ -29,7 +29,7 @@ public struct UsageError: Error, Sendable, Equatable {
   }
 
   /// What is wrong.
-  public let problem: Problem
+  let problem: Problem
   /// The command that was reached: `["analysisctl", "jobs"]`.
   public let path: [String]
 

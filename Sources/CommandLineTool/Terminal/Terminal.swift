@@ -27,7 +27,7 @@ public struct Terminal: Sendable, Equatable {
   public static let plain = Terminal(isTerminal: false)
 
   /// Looks at a descriptor. `NO_COLOR` (not empty) and `TERM=dumb` turn colours off; `COLUMNS` overrides the width.
-  public static func detect(descriptor: Int32, environment: [String: String]) -> Terminal {
+  static func detect(descriptor: Int32, environment: [String: String]) -> Terminal {
     guard isatty(descriptor) == 1 else {
       return Terminal(isTerminal: false, width: columns(environment) ?? 80)
     }
@@ -93,7 +93,7 @@ public struct Paint: Sendable, Equatable {
   }
 
   /// The text, heavier.
-  public func bold(_ text: String) -> String { self(text, .bold) }
+  func bold(_ text: String) -> String { self(text, .bold) }
   /// The text, fainter.
   public func dim(_ text: String) -> String { self(text, .dim) }
   /// The text in red.

@@ -8,16 +8,16 @@ public protocol TextWriter: Sendable {
 }
 
 /// Writes to a file descriptor, unbuffered. The descriptor stays its owner's.
-public struct DescriptorWriter: TextWriter {
+struct DescriptorWriter: TextWriter {
   private let descriptor: Int32
 
   /// Makes a writer.
-  public init(_ descriptor: Int32) {
+  init(_ descriptor: Int32) {
     self.descriptor = descriptor
   }
 
   /// Writes the whole text, however many calls it takes.
-  public func write(_ text: String) throws(WriteError) {
+  func write(_ text: String) throws(WriteError) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -39,17 +39,17 @@ public struct DescriptorWriter: TextWriter {
 }
 
 /// Keeps what is written, for tests.
-public final class MemoryWriter: TextWriter {
+final class MemoryWriter: TextWriter {
   private let content = Mutex("")
 
   /// Makes an empty one.
-  public init() {}
+  init() {}
 
   /// Everything written so far.
-  public var text: String { content.withLock { $0 } }
+  var text: String { content.withLock { $0 } }
 
   /// Appends the text.
-  public func write(_ text: String) throws(WriteError) {
+  func write(_ text: String) throws(WriteError) {
     content.withLock { $0 += text }
   }
 }

@@ -1,8 +1,8 @@
-public import Support
+import Support
 
 /// Where the ends of the audit's chain are kept: outside of the database, where who may do everything in there can
 /// change nothing. Calls block.
-public enum AuditEnds: Sendable, Equatable, CustomStringConvertible {
+enum AuditEnds: Sendable, Equatable, CustomStringConvertible {
   /// A file to which lines are appended.
   case file(String)
   /// The system's journal, under a name that tells the installations of a machine apart.
@@ -14,7 +14,7 @@ public enum AuditEnds: Sendable, Equatable, CustomStringConvertible {
   private static let endField = "ANALYSIS_AUDIT_END"
 
   /// Reads `journal`, `journal:NAME` or a path; nil for anything else.
-  public init?(_ text: String) {
+  init?(_ text: String) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.first == "journal" else {
       guard !text.isEmpty, !text.utf8.contains(0) else { return nil }
@@ -27,7 +27,7 @@ public enum AuditEnds: Sendable, Equatable, CustomStringConvertible {
   }
 
   /// As it is given.
-  public var description: String {
+  var description: String {
     switch self {
     case .file(let path): path
     case .journal(let name): "journal:\(name)"
@@ -35,7 +35,7 @@ public enum AuditEnds: Sendable, Equatable, CustomStringConvertible {
   }
 
   /// Keeps an end. Throws `unwritable` or `notPrivate`.
-  public func keep(_ end: KeptEnd) throws(SystemError) {
+  func keep(_ end: KeptEnd) throws(SystemError) {
     switch self {
     case .file(let path): try AppendedFile.append(end.line, to: path)
     case .journal(let name):
@@ -49,7 +49,7 @@ public enum AuditEnds: Sendable, Equatable, CustomStringConvertible {
 
   /// The ends that a user of the system kept: the file has to be that user's, and an entry of the journal has to be
   /// sent by that user, as the journal itself says. Throws `unreadable`, `invalid` or `notPrivate`.
-  public func ends(of user: UInt32) throws(SystemError) -> KeptEnds {
+  func ends(of user: UInt32) throws(SystemError) -> KeptEnds {
     switch self {
     case .file(let path): KeptEnds(try AppendedFile.lines(of: path, owner: user))
     case .journal(let name):

@@ -7,7 +7,7 @@ public struct AuditLog: Sendable {
   private let database: ConnectionPool
 
   /// How long verifying may take: it reads every entry.
-  public static let verifying: Duration = .seconds(600)
+  static let verifying: Duration = .seconds(600)
 
   /// The audit of a database.
   public init(_ database: ConnectionPool) {
@@ -42,7 +42,7 @@ public struct AuditLog: Sendable {
   }
 
   /// How many entries are not in the chain yet, which no end tells of, and for how many seconds the oldest.
-  public func unchained() async throws(JobQueueError) -> (count: Int, seconds: Double?) {
+  func unchained() async throws(JobQueueError) -> (count: Int, seconds: Double?) {
     try await Statement(
       SQLFunction("unchained", 0, "o_count", "o_seconds"), [],
       while: "looking for entries that are not chained"
@@ -180,7 +180,7 @@ public struct AuditLog: Sendable {
 /// Which entries of the audit are meant; what is nil does not matter.
 public struct AuditFilter: Sendable, Equatable {
   /// From this time on, in seconds since 1970.
-  public var since: Double?
+  var since: Double?
   /// Before this time.
   public var until: Double?
   /// What was done.

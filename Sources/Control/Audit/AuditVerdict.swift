@@ -19,7 +19,7 @@ public struct AuditMark: Sendable, Equatable, CustomStringConvertible {
   /// Its hash, as 64 hexadecimal digits.
   public let hash: String
   /// The oldest entry at that time; nil when there was none, or none was kept.
-  public let oldest: Oldest?
+  let oldest: Oldest?
 
   /// A mark with its parts.
   public init(id: Int64, hash: String, oldest: Oldest? = nil) {
@@ -87,9 +87,9 @@ public struct AuditVerdict: Sendable, Equatable {
   /// The chain's end; nil when that itself is missing.
   public let end: AuditMark?
   /// How many entries are committed and not chained yet.
-  public let pending: Int
+  let pending: Int
   /// For how many seconds the oldest of them has waited; nil when there is none.
-  public let oldestPending: Double?
+  let oldestPending: Double?
   /// The ends that were kept; nil when it was not compared with any.
   public let kept: Kept?
   /// What does not fit, the oldest first; empty when the chain is whole.

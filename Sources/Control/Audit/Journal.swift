@@ -1,16 +1,16 @@
 import Csystemd
 import Glibc
-public import Support
+import Support
 
 /// The system's journal: what is sent there is out of the sender's reach, and the journal itself adds which user sent
 /// it.
-public enum Journal {
+enum Journal {
   private static let socket = "/run/systemd/journal/socket"
 
   /// Sends an entry: fields with their values. The journal adds `_UID` and more, which no sender can choose.
   ///
   /// Throws `unwritable`, also where no journal runs: the library itself would say nothing of that.
-  public static func send(_ fields: [(name: String, value: String)]) throws(SystemError) {
+  static func send(_ fields: [(name: String, value: String)]) throws(SystemError) {
     guard access(socket, F_OK) == 0 else {
       throw .lastCall(.unwritable, "the system's journal cannot be reached", path: socket)
     }
@@ -36,7 +36,7 @@ public enum Journal {
   /// first. Entries that other machines sent are left out: who sent those is what that machine says.
   ///
   /// Throws `unreadable`. Entries that this user may not read are passed over without an error.
-  public static func values(
+  static func values(
     of field: String, matching fields: [(name: String, value: String)]
   ) throws(SystemError) -> [String] {
     var handle: OpaquePointer?

@@ -5,7 +5,7 @@ public struct KeptEnd: Sendable, Equatable {
   /// When it was kept, in seconds since 1970, by the clock of the machine that kept it.
   public let at: Int64
   /// The number of the installation.
-  public let installation: String
+  let installation: String
   /// The last entry, its hash, and the oldest entry at that time.
   public let mark: AuditMark
 
@@ -38,7 +38,7 @@ public struct KeptEnds: Sendable, Equatable {
   /// The ends, in the order in which they were kept.
   public let ends: [KeptEnd]
   /// How many lines are none.
-  public let otherLines: Int
+  let otherLines: Int
 
   /// Reads lines.
   public init(_ lines: [String]) {

@@ -1,11 +1,11 @@
-public import PostgreSQL
-public import Queue
-public import Support
+import PostgreSQL
+import Queue
+import Support
 
 /// The batches that the login may see: a back-end its own, an operator and a clinician all.
-public struct BatchDirectory: Sendable {
+struct BatchDirectory: Sendable {
   /// How many labels of jobs a list looks at for a login that is restricted to clinics.
-  public static let looks = 20_000
+  static let looks = 20_000
 
   private let database: ConnectionPool
   private let shards: ShardDirectory
@@ -13,7 +13,7 @@ public struct BatchDirectory: Sendable {
   /// The batches of a database.
   ///
   /// - Parameter shards: its shards; nil to ask for them each time.
-  public init(_ database: ConnectionPool, shards: [Int16]? = nil) {
+  init(_ database: ConnectionPool, shards: [Int16]? = nil) {
     self.database = database
     self.shards = ShardDirectory(database, shards: shards)
   }
@@ -26,7 +26,7 @@ public struct BatchDirectory: Sendable {
   /// - Parameters:
   ///   - before: only those that were made before this one; nil for the newest.
   ///   - limit: how many at most; 1,000 if it is more.
-  public func list(before: BatchID? = nil, limit: Int = 20) async throws(JobQueueError) -> BatchList {
+  func list(before: BatchID? = nil, limit: Int = 20) async throws(JobQueueError) -> BatchList {
     let wanted = min(max(1, limit), Self.most)
     // One more tells that the list is not the last, as far as a call answers so many.
     let asked = min(wanted + 1, Self.most)
@@ -39,17 +39,17 @@ public struct BatchDirectory: Sendable {
   }
 
   /// A batch with its counts; nil where there is none that the login may see.
-  public func status(of batch: BatchID) async throws(JobQueueError) -> BatchStatus? {
+  func status(of batch: BatchID) async throws(JobQueueError) -> BatchStatus? {
     try await counted(heads(batch, before: nil, limit: 1).batches).first
   }
 
   /// The counts of a batch anew, without asking again who made it.
-  public func refreshed(_ status: BatchStatus) async throws(JobQueueError) -> BatchStatus {
+  func refreshed(_ status: BatchStatus) async throws(JobQueueError) -> BatchStatus {
     try await counted([status]).first ?? status
   }
 
   /// Why jobs of a batch are dead, the most frequent cause first.
-  public func causes(of batch: BatchID, limit: Int = 20) async throws(JobQueueError) -> [BatchCause] {
+  func causes(of batch: BatchID, limit: Int = 20) async throws(JobQueueError) -> [BatchCause] {
     let parts = try await database.run(
       shards.shards().map { BatchCause.statement(of: batch, shard: $0, limit: limit) })
     var causes: [BatchCause] = []

@@ -1,26 +1,26 @@
 import PostgreSQL
 import Queue
-public import Support
+import Support
 
 /// A batch and how far it is.
-public struct BatchStatus: Sendable, Equatable {
+struct BatchStatus: Sendable, Equatable {
   /// The batch.
-  public let id: BatchID
+  let id: BatchID
   /// What the submitter called it; nil where it has no name, or has none any more.
-  public let name: String?
+  let name: String?
   /// When it was made, in seconds since 1970.
-  public let createdAt: Double
+  let createdAt: Double
   /// The login that made it; nil where that is gone.
-  public let login: String?
+  let login: String?
   /// What was refused and has no job; nil where the login sees a part of the batch only.
-  public let refused: Int?
+  let refused: Int?
   /// Its jobs, in all shards.
-  public var counts: BatchCounts
+  var counts: BatchCounts
   /// Whether jobs are run; nil where that is not known.
-  public var queue: QueueState?
+  var queue: QueueState?
 
   /// A batch with its parts.
-  public init(
+  init(
     id: BatchID, name: String?, createdAt: Double, login: String?, refused: Int?, counts: BatchCounts
   ) {
     self.id = id
@@ -44,20 +44,20 @@ extension BatchStatus {
 
 extension BatchStatus {
   /// What the batch is called: its name, else the day on which it was made.
-  public var shownName: String { name ?? String(Moment.short(createdAt).prefix(10)) }
+  var shownName: String { name ?? String(Moment.short(createdAt).prefix(10)) }
 
   /// How many of its jobs end in a second: `2.5/s`.
-  public var shownRate: String? { counts.rate.map { "\(($0 * 10).rounded() / 10)/s" } }
+  var shownRate: String? { counts.rate.map { "\(($0 * 10).rounded() / 10)/s" } }
 
   /// How long the rest takes, in seconds; nil where nothing is left, no rate is known, or jobs are not run.
-  public var secondsLeft: Double? {
+  var secondsLeft: Double? {
     guard counts.open > 0, queue?.name == .working else { return nil }
     return counts.rate.map { Double(counts.open) / $0 }
   }
 
   /// How long the rest takes; nil where nothing is left, a question mark where nothing ended lately, and why jobs are not
   /// run.
-  public var shownTimeLeft: String? {
+  var shownTimeLeft: String? {
     guard counts.open > 0 else { return nil }
     if let queue, queue.name != .working { return queue.words }
     return secondsLeft.map { Moment.age($0.rounded(.up)) } ?? "?"
@@ -65,16 +65,16 @@ extension BatchStatus {
 }
 
 /// Some batches, the newest first.
-public struct BatchList: Sendable, Equatable {
+struct BatchList: Sendable, Equatable {
   /// The batches.
-  public let batches: [BatchStatus]
+  let batches: [BatchStatus]
   /// Before which batch the list goes on; nil at its end.
-  public let next: BatchID?
+  let next: BatchID?
   /// Whether the search ended before there were as many as were asked for.
-  public let isCutShort: Bool
+  let isCutShort: Bool
 
   /// A list with its parts.
-  public init(batches: [BatchStatus], next: BatchID?, isCutShort: Bool) {
+  init(batches: [BatchStatus], next: BatchID?, isCutShort: Bool) {
     self.batches = batches
     self.next = next
     self.isCutShort = isCutShort
@@ -82,22 +82,22 @@ public struct BatchList: Sendable, Equatable {
 }
 
 /// How many jobs a batch has, and how they ended.
-public struct BatchCounts: Sendable, Equatable {
+struct BatchCounts: Sendable, Equatable {
   /// All of them.
-  public var jobs = 0
+  var jobs = 0
   /// Those with an analysis.
-  public var succeeded = 0
+  var succeeded = 0
   /// Those that are dead.
-  public var dead = 0
+  var dead = 0
   /// Those that were cancelled.
-  public var cancelled = 0
+  var cancelled = 0
   /// Those that ended in the last minute.
-  public var lately = 0
+  var lately = 0
   /// When the last one ended, in seconds since 1970; nil where none has.
-  public var lastAt: Double?
+  var lastAt: Double?
 
   /// Counts with their parts.
-  public init(
+  init(
     jobs: Int = 0, succeeded: Int = 0, dead: Int = 0, cancelled: Int = 0, lately: Int = 0,
     lastAt: Double? = nil
   ) {
@@ -110,11 +110,11 @@ public struct BatchCounts: Sendable, Equatable {
   }
 
   /// Those that have ended, however.
-  public var ended: Int { succeeded + dead + cancelled }
+  var ended: Int { succeeded + dead + cancelled }
   /// Those that have not.
-  public var open: Int { jobs - ended }
+  var open: Int { jobs - ended }
   /// How many end in a second, by the last minute; nil where none did.
-  public var rate: Double? { lately > 0 ? Double(lately) / 60 : nil }
+  var rate: Double? { lately > 0 ? Double(lately) / 60 : nil }
 
   mutating func add(_ other: BatchCounts) {
     jobs += other.jobs
@@ -147,18 +147,18 @@ public struct BatchCounts: Sendable, Equatable {
 }
 
 /// Why jobs of a batch are dead.
-public struct BatchCause: Sendable, Equatable {
+struct BatchCause: Sendable, Equatable {
   /// The class of failure, as it is stored.
-  public let failureClass: String
+  let failureClass: String
   /// The endpoint's code.
-  public let code: String?
+  let code: String?
   /// How many died of it.
-  public var count: Int
+  var count: Int
   /// The last of them.
-  public var lastJob: JobID
+  var lastJob: JobID
 
   /// A cause with its parts.
-  public init(failureClass: String, code: String?, count: Int, lastJob: JobID) {
+  init(failureClass: String, code: String?, count: Int, lastJob: JobID) {
     self.failureClass = failureClass
     self.code = code
     self.count = count

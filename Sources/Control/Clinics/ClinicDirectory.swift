@@ -1,91 +1,91 @@
-public import PostgreSQL
-public import Queue
-public import Support
+import PostgreSQL
+import Queue
+import Support
 
 /// A clinic, whose users the reports of a restricted database role are about.
-public struct Clinic: Sendable, Equatable {
+struct Clinic: Sendable, Equatable {
   /// Its number.
-  public let id: Int
+  let id: Int
   /// Its name; unique.
-  public let name: String
+  let name: String
   /// How many users it has.
-  public let users: Int
+  let users: Int
   /// What it is.
-  public var kind = ClinicKind.clinic
+  var kind = ClinicKind.clinic
   /// Where it is, a line each; empty where that is not known.
-  public var address: [String] = []
+  var address: [String] = []
   /// The product whose name and colours its documents have; nil for none.
-  public var product: String?
+  var product: String?
   /// Its logo as a clinic.
-  public var logo: ClinicLogo?
+  var logo: ClinicLogo?
   /// Its logo as a pharmacy.
-  public var pharmacyLogo: ClinicLogo?
+  var pharmacyLogo: ClinicLogo?
 }
 
 /// A logo that is kept, without its bytes.
-public struct ClinicLogo: Sendable, Equatable {
+struct ClinicLogo: Sendable, Equatable {
   /// The SHA-256 of its bytes, in lower-case hexadecimal.
-  public let sha256: String
+  let sha256: String
   /// In pixels.
-  public let width, height: Int
+  let width, height: Int
   /// The most bytes that one may have.
-  public static let mostBytes = 262_144
+  static let mostBytes = 262_144
 }
 
 /// What is to be set of a clinic. Nil leaves a thing as it is; what is empty removes it.
-public struct ClinicChange: Sendable, Equatable {
+struct ClinicChange: Sendable, Equatable {
   /// What it is.
-  public var kind: ClinicKind?
+  var kind: ClinicKind?
   /// Where it is, a line each: at most 10 of at most 100 characters.
-  public var address: [String]?
+  var address: [String]?
   /// Its product's name: small letters, digits, `_` and `-`.
-  public var product: String?
+  var product: String?
   /// Its logos as a clinic and as a pharmacy: cleaned JPEG pictures.
-  public var logo, pharmacyLogo: [UInt8]?
+  var logo, pharmacyLogo: [UInt8]?
 
   /// No change.
-  public init() {}
+  init() {}
 
   /// Whether nothing is to be set.
-  public var isEmpty: Bool { self == ClinicChange() }
+  var isEmpty: Bool { self == ClinicChange() }
 }
 
 /// What the users of a clinic have used of the running month.
-public struct ClinicUsage: Sendable, Equatable {
+struct ClinicUsage: Sendable, Equatable {
   /// The clinic's name.
-  public let clinic: String
+  let clinic: String
   /// How many users it has.
-  public let users: Int
+  let users: Int
   /// Units that they have taken.
-  public let used: Int64
+  let used: Int64
   /// Submits that their limits have refused.
-  public let refused: Int64
+  let refused: Int64
   /// The SHA-256 of the logo that stands for the clinic; nil where there is none.
-  public var logo: String?
+  var logo: String?
 }
 
 /// A database role that sees the users of some clinics only.
-public struct ClinicViewer: Sendable, Equatable {
+struct ClinicViewer: Sendable, Equatable {
   /// The role's name.
-  public let role: String
+  let role: String
   /// The clinics that it sees, by name; none at all if it sees nobody.
-  public let clinics: [String]
+  let clinics: [String]
 }
 
 /// The clinics, whose users are whose, and which database roles see which.
-public struct ClinicDirectory: Sendable {
+struct ClinicDirectory: Sendable {
   private let database: ConnectionPool
 
   /// The clinics of a database.
-  public init(_ database: ConnectionPool) {
+  init(_ database: ConnectionPool) {
     self.database = database
   }
 
   /// Every clinic by name.
-  public func list() async throws(JobQueueError) -> [Clinic] { try await shown(nil) }
+  func list() async throws(JobQueueError) -> [Clinic] { try await shown(nil) }
 
   /// A clinic; nil where none has the name.
-  public func clinic(named name: String) async throws(JobQueueError) -> Clinic? {
+  func clinic(named name: String) async throws(JobQueueError) -> Clinic? {
     try await shown(storable(name)).first
   }
 
@@ -101,7 +101,7 @@ public struct ClinicDirectory: Sendable {
   /// Sets what is known of a clinic, all of it or nothing.
   ///
   /// - Throws: `notFound` for an unknown clinic, `badRow` for what cannot be.
-  public func set(
+  func set(
     _ change: ClinicChange, of clinic: String, by actor: AuditActor? = nil
   ) async throws(JobQueueError) {
     try await require([clinic])
@@ -121,7 +121,7 @@ public struct ClinicDirectory: Sendable {
   }
 
   /// What the clinics' users have used of the running month: the hundred that have used most.
-  public func usage() async throws(JobQueueError) -> [ClinicUsage] {
+  func usage() async throws(JobQueueError) -> [ClinicUsage] {
     try await Statement(
       SQLFunction(
         "clinic_usage", 0, "o_clinic", "o_users", "o_used", "o_refused", "o_kind", "o_logo", "o_pharmacy_logo"
@@ -137,7 +137,7 @@ public struct ClinicDirectory: Sendable {
   }
 
   /// The JPEG of a logo, by the SHA-256 of its bytes; nil where none is kept.
-  public func logo(_ sha256: String) async throws(JobQueueError) -> [UInt8]? {
+  func logo(_ sha256: String) async throws(JobQueueError) -> [UInt8]? {
     let function = SQLFunction("logo_bytes", 1)
     return try await Statement(function, [.text(storable(sha256))], while: "reading a logo") { rows in
       try rows.single().bytesIfPresent(function.columns[0])
@@ -145,7 +145,7 @@ public struct ClinicDirectory: Sendable {
   }
 
   /// The roles that are restricted, by name.
-  public func viewers() async throws(JobQueueError) -> [ClinicViewer] {
+  func viewers() async throws(JobQueueError) -> [ClinicViewer] {
     try await Statement(
       SQLFunction("list_clinic_viewers", 0, "o_role", "o_clinics"), [],
       while: "listing the roles that are restricted to clinics"
@@ -160,7 +160,7 @@ public struct ClinicDirectory: Sendable {
   ///
   /// - Parameter kind: what it is; nil for a clinic.
   /// - Throws: `invalid` for a name that is empty, longer than 100 characters or has a character that cannot be seen.
-  public func add(
+  func add(
     _ name: String, _ kind: ClinicKind? = nil, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Bool {
     guard (1...100).contains(name.unicodeScalars.count),
@@ -189,7 +189,7 @@ public struct ClinicDirectory: Sendable {
   /// Gives a user to a clinic, or to none.
   ///
   /// - Throws: `notFound` for an unknown user or clinic.
-  public func assign(
+  func assign(
     _ user: String, to clinic: String?, by actor: AuditActor? = nil
   ) async throws(JobQueueError) {
     if let clinic { try await require([clinic]) }
@@ -204,7 +204,7 @@ public struct ClinicDirectory: Sendable {
   /// Has a role see the users of clinics, beside those that it sees already; of others it sees none from then on.
   ///
   /// - Throws: `notFound` for an unknown clinic, `badRow` for an unknown role or one that nothing restricts.
-  public func grant(
+  func grant(
     _ clinics: [String], to role: String, by actor: AuditActor? = nil
   ) async throws(JobQueueError) {
     try await require(clinics)
@@ -216,7 +216,7 @@ public struct ClinicDirectory: Sendable {
   }
 
   /// Has a role see the users of clinics no more; false if it was not restricted to any.
-  public func revoke(
+  func revoke(
     _ clinics: [String], from role: String, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Bool {
     try await require(clinics)
@@ -227,7 +227,7 @@ public struct ClinicDirectory: Sendable {
   }
 
   /// Has a role see everybody again; false if it was not restricted.
-  public func lift(_ role: String, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
+  func lift(_ role: String, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
     try await Self.change(
       SQLFunction("lift_clinics", 1), [.text(storable(role))],
       "lifting the restriction of role \(role)"

@@ -1,9 +1,9 @@
-public import HTTPServing
+import HTTPServing
 import Queue
 import Support
 
 /// The pages of `analysisctl serve` for a person at a browser.
-public struct Dashboard: Sendable {
+struct Dashboard: Sendable {
   /// What a page may load and send: this program's own, and nothing that stands in the page itself.
   static let policy =
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -19,7 +19,7 @@ public struct Dashboard: Sendable {
   let actions: [DashboardAction]
 
   /// The dashboard of a queue, with the looks of a product.
-  public init(_ context: DashboardContext, _ rule: Door.Rule, skin: Skin = .usual) {
+  init(_ context: DashboardContext, _ rule: Door.Rule, skin: Skin = .usual) {
     self.init(context, rule, skin: skin, pages: DashboardPage.all, actions: DashboardAction.all)
   }
 
@@ -39,10 +39,10 @@ public struct Dashboard: Sendable {
   }
 
   /// The events of `routes`, for the server to end them when it stops.
-  public var events: HTTPEvents { feed.events }
+  var events: HTTPEvents { feed.events }
 
   /// How much its browsers may take: each holds a connection for events beside those by which it loads.
-  public static var bounds: HTTPServer.Bounds {
+  static var bounds: HTTPServer.Bounds {
     var bounds = HTTPServer.Bounds()
     bounds.daemon.connections = listeners + 64
     bounds.daemon.threads = HTTPDaemon.Bounds.processors
@@ -50,7 +50,7 @@ public struct Dashboard: Sendable {
   }
 
   /// What serves it.
-  public var routes: [HTTPRoute] {
+  var routes: [HTTPRoute] {
     let files = [
       HTTPRoute("/style.css") { .file("text/css; charset=utf-8", Stylesheet.css + skin.css) },
       HTTPRoute("/icon.svg") { .file("image/svg+xml", Stylesheet.icon) },

@@ -1,10 +1,10 @@
 import HTTPServing
-public import PostgreSQL
+import PostgreSQL
 import Queue
-public import Support
+import Support
 
 /// What pages and actions work with.
-public struct DashboardContext: Sendable {
+struct DashboardContext: Sendable {
   /// The database, as the login that started the dashboard.
   let database: ConnectionPool
   /// What all pages show at the bottom: as whom they were read, and of which database.
@@ -37,7 +37,7 @@ public struct DashboardContext: Sendable {
   ///   - reviewsRefusal: What is said where the product has switched reviews off: by what, and where.
   ///   - openPicture: Gives a stored picture as it was before it was encrypted, or throws `UnreadablePicture`.
   ///   - openPhoto: Gives the photo of an address as a small clean JPEG; nil where it is not at hand. It fetches nothing.
-  public init(
+  init(
     _ database: ConnectionPool, _ monitor: QueueMonitor, owner: ProcessOwner, reviewsRefusal: String? = nil,
     openPicture: @escaping @Sendable (ExportedImage) async throws -> [UInt8] = { _ in
       throw UnreadablePicture("This dashboard shows no pictures.")

@@ -1,16 +1,16 @@
 import Endpoint
 import HTTPTransfer
-public import PostgreSQL
+import PostgreSQL
 import Queue
 
 /// Makes every check, and goes on when one cannot be made.
-public struct Checkup: Sendable {
+struct Checkup: Sendable {
   private let request: DoctorRequest
   private let database: ConnectionPool
   private let environment: [String: String]
 
   /// Checks of a request.
-  public init(_ request: DoctorRequest, database: ConnectionPool, environment: [String: String]) {
+  init(_ request: DoctorRequest, database: ConnectionPool, environment: [String: String]) {
     self.request = request
     self.database = database
     self.environment = environment
@@ -19,7 +19,7 @@ public struct Checkup: Sendable {
   /// Makes them. Nothing is changed; at an endpoint one health call and one log-in are made.
   ///
   /// - Throws: `CancellationError` alone.
-  public func run() async throws -> DoctorReport {
+  func run() async throws -> DoctorReport {
     var findings: [Finding] = []
     let isReached = try await look(&findings)
     findings += try await endpointFindings()

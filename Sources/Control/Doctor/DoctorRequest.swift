@@ -1,32 +1,32 @@
 import CommandLineTool
-public import Endpoint
-public import PostgreSQL
+import Endpoint
+import PostgreSQL
 
 /// What is to be looked at, and how closely.
-public struct DoctorRequest: Sendable {
+struct DoctorRequest: Sendable {
   /// What a person names. What is left out is taken from the worker's configuration file, if one is named.
-  public struct Named: Sendable {
+  struct Named: Sendable {
     /// The worker's configuration file.
-    public var workerConfiguration: String?
+    var workerConfiguration: String?
     /// The endpoint and how it is called.
-    public var endpoint = EndpointSettings.Named()
+    var endpoint = EndpointSettings.Named()
     /// The file with the keys of encrypted images.
-    public var keyFile: String?
+    var keyFile: String?
     /// Whether it is said where the database is, so that the worker's file does not count for it.
-    public var isDatabaseGiven = false
+    var isDatabaseGiven = false
     /// Whether to recount everybody's use, which reads all jobs.
-    public var isDeep = false
+    var isDeep = false
     /// For how long a transaction, or a session that holds one, may last before it is a finding.
-    public var longTransaction: Duration = .seconds(300)
+    var longTransaction: Duration = .seconds(300)
     /// For how long a job may wait before it is a finding; nil for any time.
-    public var maxWait: Duration?
+    var maxWait: Duration?
 
     /// Nothing is named.
-    public init() {}
+    init() {}
   }
 
   /// Where the worker finds the queue; nil to look where every command does.
-  public let database: ConnectionConfiguration?
+  let database: ConnectionConfiguration?
   /// What there is to know of the workers' settings; nil when none were named.
   let worker: WorkerUse?
   /// The endpoints to be asked, and how.
@@ -40,7 +40,7 @@ public struct DoctorRequest: Sendable {
   /// Puts together what was named and what the worker's file says.
   ///
   /// - Throws: What is wrong with the worker's file or an address.
-  public init(_ named: Named, environment: [String: String]) throws {
+  init(_ named: Named, environment: [String: String]) throws {
     let path = named.workerConfiguration
     let settings = try path.map(GivenSettings.read)
     isDeep = named.isDeep

@@ -1,7 +1,7 @@
 /// What a check saw, and what to do about it.
-public struct Finding: Sendable, Equatable {
+struct Finding: Sendable, Equatable {
   /// How bad it is.
-  public enum State: String, Sendable, CaseIterable {
+  enum State: String, Sendable, CaseIterable {
     /// As it should be.
     case ok
     /// It works, and may not for long or not as well as it could.
@@ -13,13 +13,13 @@ public struct Finding: Sendable, Equatable {
   }
 
   /// What was checked: the group, a dot and the name, for instance `vacuum.dead_rows`.
-  public let check: String
+  let check: String
   /// How bad it is.
-  public let state: State
+  let state: State
   /// What was seen. Nothing of it is secret.
-  public let seen: String
+  let seen: String
   /// What to do about it; nil where there is nothing to do.
-  public let advice: String?
+  let advice: String?
 
   static func ok(_ check: String, _ seen: String) -> Finding {
     Finding(check: check, state: .ok, seen: seen, advice: nil)
@@ -39,12 +39,12 @@ public struct Finding: Sendable, Equatable {
 }
 
 /// What was found, in the order in which it was looked for.
-public struct DoctorReport: Sendable, Equatable {
+struct DoctorReport: Sendable, Equatable {
   /// What each check saw.
-  public let findings: [Finding]
+  let findings: [Finding]
   /// Whether the database answered.
-  public let isDatabaseReached: Bool
+  let isDatabaseReached: Bool
 
   /// How many are in a state.
-  public func count(_ state: Finding.State) -> Int { findings.count { $0.state == state } }
+  func count(_ state: Finding.State) -> Int { findings.count { $0.state == state } }
 }

@@ -5,9 +5,9 @@ import Support
 /// A dead job with what there is to say of its end in one line.
 public struct FailedJob: Sendable, Equatable {
   /// The line of the list.
-  public let summary: JobSummary
+  let summary: JobSummary
   /// The class of the last failure, as it is stored.
-  public let failureClass: String
+  let failureClass: String
   /// The endpoint's code.
   public let code: String?
   /// The HTTP status; nil when there was no answer, or when it died under version 1.0.
@@ -17,10 +17,10 @@ public struct FailedJob: Sendable, Equatable {
   /// The number of the worker that had it last; nil where that is not known.
   public let worker: Int64?
   /// That worker's machine and process; nil when it has been gone for a day.
-  public let workerName: String?
+  let workerName: String?
 
   /// The class, the HTTP status and the endpoint's code.
-  public var cause: FailureCause { FailureCause(failureClass, status: status, code: code) }
+  var cause: FailureCause { FailureCause(failureClass, status: status, code: code) }
 
   /// Its position in a list.
   var cursor: TimeCursor { TimeCursor(at: summary.finishedAt ?? 0, job: summary.id) }
@@ -33,7 +33,7 @@ public struct FailedJobPage: Sendable, Equatable {
   /// Where the next page begins; nil when there is none.
   public let next: TimeCursor?
   /// Whether the search stopped before the page was full, and there may be more.
-  public let isCutShort: Bool
+  let isCutShort: Bool
 }
 
 extension FailedJob {

@@ -3,13 +3,13 @@ import Support
 /// What jobs that failed have in common; what is nil does not matter.
 public struct FailureCause: Sendable, Hashable, CustomStringConvertible {
   /// The class of failure, as it is stored.
-  public var failureClass: String
+  var failureClass: String
   /// The HTTP status; 0 for none.
   public var status: Int?
   /// The endpoint's code; empty for none.
   public var code: String?
   /// What the message has before its first digit, at most 100 characters: numbers in it differ from job to job.
-  public var messageStart: String?
+  var messageStart: String?
 
   /// A cause with its parts.
   public init(_ failureClass: String, status: Int? = nil, code: String? = nil, messageStart: String? = nil) {

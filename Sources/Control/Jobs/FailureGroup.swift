@@ -1,43 +1,43 @@
 import PostgreSQL
-public import Queue
-public import Support
+import Queue
+import Support
 
 /// Jobs that failed of one cause.
-public struct FailureGroup: Sendable, Equatable {
+struct FailureGroup: Sendable, Equatable {
   /// Dead, or scheduled: to be tried again.
-  public let state: JobState
+  let state: JobState
   /// The cause, with all of its parts.
-  public let cause: FailureCause
+  let cause: FailureCause
   /// How many of those that were looked at.
-  public var count: Int
+  var count: Int
   /// When the first of them failed, in seconds since 1970.
-  public var firstAt: Double
+  var firstAt: Double
   /// When the last of them failed, in seconds since 1970.
-  public var lastAt: Double
+  var lastAt: Double
   /// The one with the highest number.
-  public var job: JobID
+  var job: JobID
   /// What happened to that one.
-  public var message: String
+  var message: String
 }
 
 /// The jobs that failed, by their causes, those that failed last first.
-public struct FailureGroups: Sendable, Equatable {
+struct FailureGroups: Sendable, Equatable {
   /// Those of dead jobs.
-  public var dead: [FailureGroup] = []
+  var dead: [FailureGroup] = []
   /// Those of jobs that are to be tried again.
-  public var retrying: [FailureGroup] = []
+  var retrying: [FailureGroup] = []
   /// Whether all dead jobs were looked at, and not only the last ones.
-  public var isAllDead = true
+  var isAllDead = true
   /// Whether all jobs that are to be tried again were looked at, and not only the next ones.
-  public var isAllRetrying = true
+  var isAllRetrying = true
 }
 
 extension JobDirectory {
   /// How many dead jobs are looked at to group them, in all shards; those that died last.
-  public static let failureLooks = 10_000
+  static let failureLooks = 10_000
 
   /// The jobs that failed, grouped by their causes.
-  public func failureGroups() async throws(JobQueueError) -> FailureGroups {
+  func failureGroups() async throws(JobQueueError) -> FailureGroups {
     let shards = try await shards.shards()
     let looks = max(100, Self.failureLooks / shards.count)
     let parts = try await database.run(shards.map { Self.groups(in: $0, looks: looks) })
@@ -106,7 +106,7 @@ extension FailureGroup {
 
 extension JobDirectory {
   /// The causes of those of some jobs that are dead, with all of their parts.
-  public func causes(of jobs: [JobSummary]) async throws(JobQueueError) -> [JobID: FailureCause] {
+  func causes(of jobs: [JobSummary]) async throws(JobQueueError) -> [JobID: FailureCause] {
     let dead = Dictionary(grouping: jobs.filter { $0.state == .dead }, by: \.shard)
     guard !dead.isEmpty else { return [:] }
     let parts = try await database.run(dead.map { Self.causes(of: $1.map(\.id), in: $0) })
@@ -114,7 +114,7 @@ extension JobDirectory {
   }
 
   /// The cause of which a job is dead, with all of its parts; nil when there is no such job, or it is not dead.
-  public func cause(of job: JobID) async throws(JobQueueError) -> FailureCause? {
+  func cause(of job: JobID) async throws(JobQueueError) -> FailureCause? {
     guard let location = try await shards.locations(of: [job])[job] else { return nil }
     return try await Self.causes(of: [job], in: location.shard).run(on: database).first?.1
   }

@@ -22,7 +22,7 @@ public enum JobChange: String, Sendable, CaseIterable {
   /// What a change of so many jobs does, and what of it can be undone.
   ///
   /// - Parameter way: How a cancellation is undone where this is read: `on its page`.
-  public func consequences(_ count: Int, undoneBy way: String) -> String {
+  func consequences(_ count: Int, undoneBy way: String) -> String {
     switch self {
     case .retry:
       "\(count) dead \(count == 1 ? "job is" : "jobs are") to be queued again. Each takes a unit of its user's present month."
@@ -41,7 +41,7 @@ public enum JobChange: String, Sendable, CaseIterable {
 }
 
 /// What became of a job that was to be changed.
-public enum JobChangeOutcome: Sendable, Hashable {
+enum JobChangeOutcome: Sendable, Hashable {
   /// Nothing was done: a dry run, which found the job in a state from which it can be changed so.
   case meant(JobState, JobChange)
   /// It is cancelled.
@@ -58,7 +58,7 @@ public enum JobChangeOutcome: Sendable, Hashable {
   case held
 
   /// Whether the job was changed as it was asked for.
-  public var isDone: Bool {
+  var isDone: Bool {
     switch self {
     case .cancelled, .requeued: true
     default: false
@@ -66,7 +66,7 @@ public enum JobChangeOutcome: Sendable, Hashable {
   }
 
   /// What there is to read of it: `cancelled`, `unchanged: it is dead`.
-  public var text: String {
+  var text: String {
     switch self {
     case .meant(let state, .cancel): "\(state.rawValue): would be cancelled"
     case .meant(let state, .retry), .meant(let state, .uncancel): "\(state.rawValue): would be queued again"
@@ -81,7 +81,7 @@ public enum JobChangeOutcome: Sendable, Hashable {
   }
 
   /// What to do next where it was not changed; nil where it was, or where `text` says so.
-  public var advice: String? {
+  var advice: String? {
     switch self {
     case .meant, .cancelled, .requeued, .busy, .held, .untouched("image_gone"): nil
     case .quota: "Wait for the next month, or have the office raise the limit of the user's plan."
@@ -169,7 +169,7 @@ extension JobDirectory {
   /// Changes jobs, in the order in which they are given; answers what became of each.
   ///
   /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
-  public func change(
+  func change(
     _ jobs: [JobID], _ change: JobChange, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> [(job: JobID, outcome: JobChangeOutcome)] {
     var outcomes: [(job: JobID, outcome: JobChangeOutcome)] = []

@@ -1,45 +1,45 @@
 import PostgreSQL
 import Queue
-public import Support
+internal import Support
 
 /// All that is kept of a job.
-public struct JobDetail: Sendable, Equatable {
+struct JobDetail: Sendable, Equatable {
   /// The line of the list.
-  public let summary: JobSummary
+  let summary: JobSummary
   /// The attempts that failed, in order.
-  public let attempts: [AttemptRecord]
+  let attempts: [AttemptRecord]
   /// The analysis; nil while there is none.
-  public var result: StoredResult?
+  var result: StoredResult?
   /// Whether there is an analysis that this login may not read.
-  public var isResultHidden = false
+  var isResultHidden = false
   /// Why it died; nil unless it is dead.
-  public let death: JobDeath?
+  let death: JobDeath?
   /// Who has it; nil unless it runs.
-  public var holder: JobHolder?
+  var holder: JobHolder?
   /// The batch that it is of; nil for none.
-  public var batch: BatchID?
+  var batch: BatchID?
   /// What the submitter calls it; nil for nothing.
-  public var reference: String?
+  var reference: String?
   /// By what the reading of its analysis is known, for whatever else is read with it; nil: it was not read.
   var reading: String?
 }
 
 /// The worker that has a running job, as far as it is known.
-public struct JobHolder: Sendable, Equatable {
+struct JobHolder: Sendable, Equatable {
   /// The worker's number, as its log and the status name it.
-  public let worker: Int64
+  let worker: Int64
   /// Its machine and process; nil before its first sign of life.
-  public let name: String?
+  let name: String?
   /// Its version.
-  public let version: String?
+  let version: String?
   /// When it started, in seconds since 1970.
-  public let startedAt: Double?
+  let startedAt: Double?
   /// How many seconds ago it was last heard of.
-  public let heartbeatAgo: Double?
+  let heartbeatAgo: Double?
   /// Until when the job is its own, unless it moves that on, in seconds since 1970.
-  public let deadline: Double
+  let deadline: Double
   /// Where it sends jobs of the type, as it last reported.
-  public let endpoints: [String]
+  let endpoints: [String]
 }
 
 extension JobHolder {
@@ -62,31 +62,31 @@ extension JobHolder {
 }
 
 /// An attempt that failed.
-public struct AttemptRecord: Sendable, Equatable {
+struct AttemptRecord: Sendable, Equatable {
   /// Which attempt it was, from 1.
-  public let attempt: Int
+  let attempt: Int
   /// When it was recorded, in seconds since 1970.
-  public let at: Double
+  let at: Double
   /// The class of failure, as it is stored.
-  public let failureClass: String
+  let failureClass: String
   /// The endpoint's code.
-  public let code: String?
+  let code: String?
   /// What happened.
-  public let message: String?
+  let message: String?
   /// The endpoint's number of the error.
-  public let errorID: String?
+  let errorID: String?
   /// The HTTP status.
-  public let status: Int?
+  let status: Int?
   /// Calls of the endpoint.
-  public let calls: Int
+  let calls: Int
   /// Whether the endpoint may have counted a call.
-  public let maybeCounted: Bool
+  let maybeCounted: Bool
   /// Whether the attempt counts.
-  public let consumed: Bool
+  let consumed: Bool
   /// The endpoint.
-  public let endpoint: String?
+  let endpoint: String?
   /// The number of the worker that had the job, as its log and the status name it.
-  public let worker: Int64
+  let worker: Int64
 }
 
 extension AttemptRecord {
@@ -114,27 +114,27 @@ extension AttemptRecord {
 /// An analysis as it is stored.
 public struct StoredResult: Sendable, Equatable {
   /// The analysis's id at the endpoint.
-  public let analysisID: String
+  let analysisID: String
   /// When the endpoint says that it answered, in seconds since 1970.
-  public let answeredAt: Double?
+  let answeredAt: Double?
   /// When it was stored, in seconds since 1970.
-  public let finishedAt: Double
+  let finishedAt: Double
   /// The conditions, as the JSON array that is stored.
-  public let conditionsJSON: String
+  let conditionsJSON: String
   /// Whether it is serious by the setting `consult_from`; nil when no condition says.
-  public let isSerious: Bool?
+  let isSerious: Bool?
   /// Whether it advises a doctor by the setting `consult_from`; nil when no condition says.
-  public let advisesConsultation: Bool?
+  let advisesConsultation: Bool?
   /// Whether the endpoint says so of any condition; nil when it says of none.
-  public let endpointSaysSerious: Bool?
+  let endpointSaysSerious: Bool?
   /// Whether the endpoint recommends a doctor for any condition; nil when it says of none.
-  public let endpointAdvisesConsultation: Bool?
+  let endpointAdvisesConsultation: Bool?
   /// Calls of the endpoint in the attempt that succeeded.
   public let calls: Int
   /// How long the call took, in milliseconds.
-  public let callMilliseconds: Int?
+  let callMilliseconds: Int?
   /// What the endpoint says of its model.
-  public let model: String?
+  let model: String?
   /// The endpoint.
   public let endpoint: String?
   /// The version of the worker.
@@ -169,21 +169,21 @@ extension StoredResult {
 }
 
 /// Why a job died.
-public struct JobDeath: Sendable, Equatable {
+struct JobDeath: Sendable, Equatable {
   /// Attempts that counted.
-  public let attempts: Int
+  let attempts: Int
   /// The class of the last failure, as it is stored.
-  public let failureClass: String
+  let failureClass: String
   /// The endpoint's code.
-  public let code: String?
+  let code: String?
   /// What happened.
-  public let message: String?
+  let message: String?
   /// When, in seconds since 1970.
-  public let failedAt: Double
+  let failedAt: Double
   /// Calls of the endpoint in all.
-  public let calls: Int
+  let calls: Int
   /// The HTTP status of the last failure; nil when there was no answer.
-  public let status: Int?
+  let status: Int?
 }
 
 extension JobDeath {

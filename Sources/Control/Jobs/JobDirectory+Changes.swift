@@ -58,7 +58,7 @@ public enum UncancelOutcome: Sendable, Equatable {
 
 extension JobDirectory {
   /// Since when cancellations can be undone, by the server's clock, in seconds since 1970.
-  public func uncancelFrom() async throws(JobQueueError) -> Double {
+  func uncancelFrom() async throws(JobQueueError) -> Double {
     try await Statement(
       SQLFunction("uncancel_from", 0), [], while: "asking which cancellations can be undone"
     ) { rows in
@@ -104,7 +104,7 @@ extension JobDirectory {
   }
 
   /// Throws where this login may not cancel or retry jobs, also while there is none to be changed.
-  public func requireRight(toRetry: Bool) async throws(JobQueueError) {
+  func requireRight(toRetry: Bool) async throws(JobQueueError) {
     let none: [Parameter] = [.int16(0), .array([Int64]())]
     try await Statement(
       toRetry ? SQLFunction("retry_dead", 2, "o_job") : SQLFunction("cancel", 2, "o_job"), none,

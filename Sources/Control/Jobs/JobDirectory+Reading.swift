@@ -5,7 +5,7 @@ public import Support
 extension JobDirectory {
   /// How many jobs a page looks at in all shards that the filter does not mean. For each of them the database reads four
   /// rows at most: 10,000 in all.
-  public static let looks = 2500
+  static let looks = 2500
 
   /// A page of jobs, the latest month and the latest job first.
   ///
@@ -58,7 +58,7 @@ extension JobDirectory {
   /// recorded first.
   ///
   /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
-  public func show(_ job: JobID, by actor: AuditActor? = nil) async throws(JobQueueError) -> JobDetail? {
+  func show(_ job: JobID, by actor: AuditActor? = nil) async throws(JobQueueError) -> JobDetail? {
     guard var detail = try await showWithoutResult(job) else { return nil }
     try await readResult(of: &detail, by: actor)
     return detail
@@ -68,7 +68,7 @@ extension JobDirectory {
   /// read it, it stays hidden.
   ///
   /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
-  public func readResult(
+  func readResult(
     of detail: inout JobDetail, by actor: AuditActor? = nil
   ) async throws(JobQueueError) {
     let job = detail.summary
@@ -85,7 +85,7 @@ extension JobDirectory {
 
   /// All that is kept of a job but what was found, in four statements and one for each shard; nil when there is no such
   /// job.
-  public func showWithoutResult(_ job: JobID) async throws(JobQueueError) -> JobDetail? {
+  func showWithoutResult(_ job: JobID) async throws(JobQueueError) -> JobDetail? {
     guard let location = try await shards.locations(of: [job])[job] else { return nil }
     guard let summary = try await summaries([job], at: location).first else { return nil }
     let key: [Parameter] = [.int16(location.shard), .int64(job.value)]

@@ -3,12 +3,12 @@ import Queue
 import Support
 
 /// Why a picture that is there cannot be shown.
-public struct UnreadablePicture: Error, Sendable {
+struct UnreadablePicture: Error, Sendable {
   let reason: String
   let advice: String?
 
   /// A reason, as a sentence, and what to do about it.
-  public init(_ reason: String, advice: String? = nil) {
+  init(_ reason: String, advice: String? = nil) {
     self.reason = reason
     self.advice = advice
   }

@@ -19,13 +19,13 @@ public struct JobSummary: Sendable, Equatable {
   /// The month in which it counts.
   public let period: Period
   /// When it was submitted, in seconds since 1970.
-  public let createdAt: Double
+  let createdAt: Double
   /// When it runs next, or might run first, in seconds since 1970; nil for at once.
   public let runAt: Double?
   /// Until when it is wanted, in seconds since 1970; nil for ever.
-  public let expiresAt: Double?
+  let expiresAt: Double?
   /// When it ended, in seconds since 1970; nil while it has not.
-  public let finishedAt: Double?
+  let finishedAt: Double?
   /// Attempts that count so far.
   public let attempts: Int
   /// What the submitter calls the image.
@@ -65,11 +65,11 @@ public struct JobFilter: Sendable, Equatable {
   /// Of which type.
   public var kind: AnalysisKind?
   /// Of which batch.
-  public var batch: BatchID?
+  var batch: BatchID?
   /// With which reference.
   public var reference: String?
   /// Dead of which cause; jobs in other states have none.
-  public var cause: FailureCause?
+  var cause: FailureCause?
 
   /// A filter; without arguments, of all jobs.
   public init(
@@ -112,5 +112,5 @@ public struct JobListPage: Sendable, Equatable {
   /// Where the next page begins; nil when there is none.
   public let next: JobCursor?
   /// Whether the search stopped before the page was full, and there may be more.
-  public let isCutShort: Bool
+  let isCutShort: Bool
 }

@@ -1,7 +1,7 @@
 public import Support
 
 /// Where a page of a list ended.
-public enum ListPlace: Sendable, Hashable {
+enum ListPlace: Sendable, Hashable {
   /// In a list by number.
   case number(JobCursor)
   /// In a list by time.
@@ -9,7 +9,7 @@ public enum ListPlace: Sendable, Hashable {
 
   /// `2026-10/123`: the month and the number of the last job; or the microseconds since 1970 of its end or
   /// review, and its number.
-  public var text: String {
+  var text: String {
     switch self {
     case .number(let cursor): "\(cursor.period)/\(cursor.job)"
     case .time(let cursor): "\(Int64((cursor.at * 1e6).rounded()))/\(cursor.job)"
@@ -17,7 +17,7 @@ public enum ListPlace: Sendable, Hashable {
   }
 
   /// Reads one; nil for a text that is none.
-  public init?(_ text: String) {
+  init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, let job = JobID(parts[1]) else { return nil }
     if let period = Period(parts[0]) {

@@ -1,36 +1,36 @@
-public import PostgreSQL
-public import Queue
-public import Support
+import PostgreSQL
+import Queue
+import Support
 
 /// How many images are encrypted under which key.
-public struct ImageKeyCounts: Sendable, Equatable {
+struct ImageKeyCounts: Sendable, Equatable {
   /// By the key's number, how many are under it; keys without images are left out.
-  public var encrypted: [Int64: Int] = [:]
+  var encrypted: [Int64: Int] = [:]
   /// How many are not encrypted.
-  public var plaintext = 0
+  var plaintext = 0
 
   /// No images.
-  public init() {}
+  init() {}
 
   /// How many are encrypted, under whatever key.
-  public var allEncrypted: Int { encrypted.values.reduce(0, +) }
+  var allEncrypted: Int { encrypted.values.reduce(0, +) }
 }
 
 /// An encrypted image without its bytes.
-public struct EncryptedImageRecord: Sendable, Equatable {
+struct EncryptedImageRecord: Sendable, Equatable {
   /// Its number.
-  public let id: Int64
+  let id: Int64
   /// Where its row was when it was read.
-  public let rowID: String
+  let rowID: String
   /// How it is encrypted.
-  public let storedKey: StoredKey
+  let storedKey: StoredKey
   /// The SHA-256 of the image as it was before.
-  public let sha256: [UInt8]
+  let sha256: [UInt8]
   /// Whose it is, the SHA-256 of the user's reference; nil when the user is gone.
-  public let userSHA256: [UInt8]?
+  let userSHA256: [UInt8]?
 
   /// A record with its parts.
-  public init(id: Int64, rowID: String, storedKey: StoredKey, sha256: [UInt8], userSHA256: [UInt8]?) {
+  init(id: Int64, rowID: String, storedKey: StoredKey, sha256: [UInt8], userSHA256: [UInt8]?) {
     self.id = id
     self.rowID = rowID
     self.storedKey = storedKey
@@ -40,21 +40,21 @@ public struct EncryptedImageRecord: Sendable, Equatable {
 }
 
 /// Under which keys the images of a database are, and how that is changed.
-public struct ImageKeyDirectory: Sendable {
+struct ImageKeyDirectory: Sendable {
   private let database: ConnectionPool
 
   /// Every row of an image is read to count them, though not the images.
   private static let patience: Duration = .seconds(600)
 
   /// The images of a database.
-  public init(_ database: ConnectionPool) {
+  init(_ database: ConnectionPool) {
     self.database = database
   }
 
   /// Waits until every submit that has begun is committed, and counted therefore; those that come meanwhile wait too.
   ///
   /// - Throws: `conflict` when one takes longer than two seconds.
-  public func awaitSubmits() async throws(JobQueueError) {
+  func awaitSubmits() async throws(JobQueueError) {
     try await Statement(
       SQLFunction("await_submits", 0), [], while: "waiting for submits to end"
     ) { _ in
@@ -64,7 +64,7 @@ public struct ImageKeyDirectory: Sendable {
   /// Counts the images under each key.
   ///
   /// - Parameter deadline: How long that may take for each shard; ten minutes when nil.
-  public func counts(deadline: Duration? = nil) async throws(JobQueueError) -> ImageKeyCounts {
+  func counts(deadline: Duration? = nil) async throws(JobQueueError) -> ImageKeyCounts {
     var counts = ImageKeyCounts()
     for shard in try await ShardDirectory(database).shards() {
       let found = try await Statement(
@@ -80,7 +80,7 @@ public struct ImageKeyDirectory: Sendable {
   }
 
   /// Where images are: each shard's months that have a partition for them.
-  public func locations() async throws(JobQueueError) -> [(shard: Int16, period: Period)] {
+  func locations() async throws(JobQueueError) -> [(shard: Int16, period: Period)] {
     let periods = try await Statement(
       SQLFunction("months", 0, "o_period"), [], while: "looking for the months"
     ) { rows in
@@ -92,7 +92,7 @@ public struct ImageKeyDirectory: Sendable {
   }
 
   /// The next encrypted images of a location that are not under a key, at most `count`, in the order of their numbers.
-  public func images(
+  func images(
     notUnder key: Int64, in location: (shard: Int16, period: Period), after id: Int64, count: Int
   ) async throws(JobQueueError) -> [EncryptedImageRecord] {
     try await Statement(
@@ -119,7 +119,7 @@ public struct ImageKeyDirectory: Sendable {
   ///
   /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
   /// - Returns: How many were changed.
-  public func rewrap(
+  func rewrap(
     _ images: [(record: EncryptedImageRecord, storedKey: StoredKey)], under key: Int64,
     in location: (shard: Int16, period: Period), by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Int {

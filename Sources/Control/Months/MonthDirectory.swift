@@ -1,11 +1,11 @@
-public import PostgreSQL
-public import Queue
-public import Support
+import PostgreSQL
+import Queue
+import Support
 
 /// A month, and how far it is from its statement.
-public struct BilledMonth: Sendable, Equatable {
+struct BilledMonth: Sendable, Equatable {
   /// How far a month is.
-  public enum State: String, Sendable, CaseIterable {
+  enum State: String, Sendable, CaseIterable {
     /// It is not over in every zone.
     case running
     /// It is over, and what belongs to it may still come.
@@ -17,47 +17,47 @@ public struct BilledMonth: Sendable, Equatable {
   }
 
   /// The month.
-  public let period: Period
+  let period: Period
   /// How far it is.
-  public let state: State
+  let state: State
   /// From when on it may be closed, in seconds since 1970.
-  public let dueAt: Double
+  let dueAt: Double
   /// When it was closed, in seconds since 1970; nil while it is not.
-  public let closedAt: Double?
+  let closedAt: Double?
   /// How many lines its statement has; nil while it is not closed.
-  public let lines: Int?
+  let lines: Int?
 }
 
 extension BilledMonth {
   /// The command that closes a month.
-  public static func commandToClose(_ month: Period) -> String { "analysisctl month close \(month)" }
+  static func commandToClose(_ month: Period) -> String { "analysisctl month close \(month)" }
 
   /// The command that closes every month that can be closed.
-  public static let commandToCloseAll = "analysisctl month close --due"
+  static let commandToCloseAll = "analysisctl month close --due"
 }
 
 /// What the closing of a month would state.
-public struct ClosingPreview: Sendable, Equatable {
+struct ClosingPreview: Sendable, Equatable {
   /// The month.
-  public let period: Period
+  let period: Period
   /// How many users have a line.
-  public let users: Int
+  let users: Int
   /// How many of them used something.
-  public let active: Int
+  let active: Int
   /// The units that they used.
-  public let used: Int
+  let used: Int
   /// How many of these lie over a limit.
-  public let over: Int
+  let over: Int
   /// How many jobs of the month have neither a result nor died; they are stated as used.
-  public let open: Int
+  let open: Int
   /// By how many lines months that are closed already changed since.
-  public let adjustments: Int
+  let adjustments: Int
   /// The sum of their units.
-  public let adjusted: Int
+  let adjusted: Int
 }
 
 /// The months of an installation, and the closing of one.
-public struct MonthDirectory: Sendable {
+struct MonthDirectory: Sendable {
   private let database: ConnectionPool
   /// The moment that stands for the server's clock in tests.
   private let moment: Double?
@@ -66,7 +66,7 @@ public struct MonthDirectory: Sendable {
   private static let deadline: Duration = .seconds(600)
 
   /// The months of a database.
-  public init(_ database: ConnectionPool) {
+  init(_ database: ConnectionPool) {
     self.init(database, moment: nil)
   }
 
@@ -78,7 +78,7 @@ public struct MonthDirectory: Sendable {
   private var now: Parameter { .timestamp(timestamp(moment)) }
 
   /// The months from the first in which anything was used to the running one, the oldest first.
-  public func list() async throws(JobQueueError) -> [BilledMonth] {
+  func list() async throws(JobQueueError) -> [BilledMonth] {
     try await Statement(
       SQLFunction("list_months", 1, "o_period", "o_state", "o_due_at", "o_closed_at", "o_lines"), [now],
       while: "listing the months"
@@ -100,7 +100,7 @@ public struct MonthDirectory: Sendable {
   }
 
   /// From when on a month may be closed, in seconds since 1970.
-  public func dueAt(of month: Period) async throws(JobQueueError) -> Double {
+  func dueAt(of month: Period) async throws(JobQueueError) -> Double {
     try await Statement(
       SQLFunction("statement_due", 1), [.int16(month.label)], while: "asking when \(month) may be closed"
     ) { rows in
@@ -109,7 +109,7 @@ public struct MonthDirectory: Sendable {
   }
 
   /// How many jobs of a month have neither a result nor died.
-  public func openJobs(of month: Period) async throws(JobQueueError) -> Int {
+  func openJobs(of month: Period) async throws(JobQueueError) -> Int {
     try await Statement(
       SQLFunction("open_jobs", 1), [.int16(month.label)], while: "counting the open jobs of \(month)"
     ) { rows in
@@ -120,7 +120,7 @@ public struct MonthDirectory: Sendable {
   /// What the closing of a month would state. Nothing is changed.
   ///
   /// - Throws: `permission` where this login may not close it.
-  public func preview(_ month: Period) async throws(JobQueueError) -> ClosingPreview {
+  func preview(_ month: Period) async throws(JobQueueError) -> ClosingPreview {
     let open = try await openJobs(of: month)
     return try await Statement(
       SQLFunction(
@@ -137,7 +137,7 @@ public struct MonthDirectory: Sendable {
 
   /// Closes a month: stores its usage as a statement, and records that in the audit. False, and nothing is changed,
   /// where it is closed already or may not be closed yet.
-  public func close(_ month: Period, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
+  func close(_ month: Period, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
     let doing = "closing \(month)"
     guard moment != nil else {
       return try await Statement(SQLFunction("close_usage", 1), [.int16(month.label)], while: doing) {
@@ -152,7 +152,7 @@ public struct MonthDirectory: Sendable {
   /// Asks whether this login may close months at all. Nothing is changed.
   ///
   /// - Throws: `permission` where it may not.
-  public func requireRight() async throws(JobQueueError) {
+  func requireRight() async throws(JobQueueError) {
     // It is no month, so that there is nothing to close.
     try await Statement(SQLFunction("close_usage", 1), [.int16(0)], while: "closing a month") { _ in }
       .run(on: database)

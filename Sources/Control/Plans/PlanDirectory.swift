@@ -1,6 +1,6 @@
 public import PostgreSQL
 public import Queue
-public import Support
+internal import Support
 
 /// A plan, and how many analyses a month it allows from when on.
 public struct Plan: Sendable, Equatable {
@@ -9,34 +9,34 @@ public struct Plan: Sendable, Equatable {
     /// From when, in seconds since 1970; nil: from the beginning.
     public let from: Double?
     /// Analyses a month; nil for as many as one likes.
-    public let monthly: Int?
+    let monthly: Int?
     /// Whether it is the one in force now.
-    public let isInForce: Bool
+    let isInForce: Bool
   }
 
   /// What one analysis costs, and the day from which it does.
-  public struct Price: Sendable, Equatable {
+  struct Price: Sendable, Equatable {
     /// From whose midnight on by each user's clocks, as `2026-10-01`; nil: from the beginning.
-    public let from: String?
+    let from: String?
     /// The digits.
-    public let amount: DecimalText
+    let amount: DecimalText
     /// By ISO 4217.
-    public let currency: String
+    let currency: String
     /// Whether it is the one in force today in the installation's zone.
-    public let isInForce: Bool
+    let isInForce: Bool
   }
 
   /// The plan's name among programs.
   public let name: String
   /// The plan's name among people.
-  public let displayName: String
+  let displayName: String
   /// How far each job moves its user back in the line; more for a plan that is to get less of the workers.
-  public let cost: Int64
+  let cost: Int64
   /// The limits, the oldest first.
   public internal(set) var limits: [Limit]
 
   /// The prices, the oldest first; empty where an analysis costs nothing that is billed here.
-  public internal(set) var prices: [Price]
+  var prices: [Price]
 
   /// The limit in force now; nil when the plan has none yet, and then nothing is allowed.
   public var current: Limit? { limits.first { $0.isInForce } }
@@ -159,7 +159,7 @@ public struct PlanDirectory: Sendable {
   ///   - replaces: whether a price that begins on that day is replaced.
   /// - Throws: `notFound` for an unknown plan; `badRow` for a currency or a day that is none, a day in a closed month or
   ///   before the plan was there, and a day on which another price begins.
-  public func setPrice(
+  func setPrice(
     plan: String, _ price: DecimalText, _ currency: String, from: String?, replaces: Bool,
     by actor: AuditActor? = nil
   ) async throws(JobQueueError) {

@@ -46,17 +46,17 @@ struct ControlContext: Sendable {
 /// What the commands take from the process round them, so that tests can give their own.
 public struct Dependencies: Sendable {
   /// Ctrl-C and SIGTERM as they arrive.
-  public var interruptions: @Sendable () throws -> AsyncStream<Signal>
+  var interruptions: @Sendable () throws -> AsyncStream<Signal>
   /// Reads standard input to its end; the number is the most bytes that are accepted.
-  public var standardInput: @Sendable (_ limit: Int) throws -> [UInt8]
+  var standardInput: @Sendable (_ limit: Int) throws -> [UInt8]
   /// A line that is typed at the terminal; nil where there is no terminal to ask at.
-  public var typedLine: @Sendable (EventLoop) async throws -> String?
+  var typedLine: @Sendable (EventLoop) async throws -> String?
   /// Whether there is a terminal to ask at.
-  public var hasTerminal: @Sendable () -> Bool
+  var hasTerminal: @Sendable () -> Bool
   /// A key for a run of `submit` that no run before had.
-  public var runKey: @Sendable () -> String
+  var runKey: @Sendable () -> String
   /// The network from which images are fetched by URL.
-  public var network: NetworkDependencies
+  var network: NetworkDependencies
   /// Who runs the program, and where.
   public var owner: @Sendable () -> ProcessOwner
 

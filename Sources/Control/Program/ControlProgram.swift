@@ -14,7 +14,7 @@ public enum ControlProgram {
   }
 
   /// The tree of commands; public for the tests of its definition.
-  public static func root(_ dependencies: Dependencies = .process) -> Command {
+  static func root(_ dependencies: Dependencies = .process) -> Command {
     command.command(with: dependencies)
   }
 

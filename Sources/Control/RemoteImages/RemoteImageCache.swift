@@ -1,9 +1,9 @@
-public import EventLoop
+import EventLoop
 import Support
 
 /// Images by their addresses, each fetched once for all who ask at one time, and kept for a while in memory and,
 /// if that is wanted, on a disk.
-public actor RemoteImageCache {
+actor RemoteImageCache {
   /// The loop's own executor, which the transfers run on too.
   nonisolated public var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -34,7 +34,7 @@ public actor RemoteImageCache {
   ///   - hosts: Where images may come from; what is kept of other hosts is not given out either.
   ///   - disk: Where images are kept beyond the process; nil for nowhere.
   ///   - onTrouble: Told in a sentence what keeps an image from being kept on the disk, which fails no fetch.
-  public init(
+  init(
     loop: EventLoop, hosts: [AllowedHost], limits: FetchLimits = FetchLimits(),
     settings: CacheSettings = CacheSettings(), disk: DiskCache? = nil,
     network: NetworkDependencies = .system, onTrouble: @escaping @Sendable (String) -> Void = { _ in }
@@ -50,7 +50,7 @@ public actor RemoteImageCache {
   }
 
   /// Ends what is being fetched; whoever waits is told `closed`.
-  public func close() async {
+  func close() async {
     isClosed = true
     let ended = flights
     flights = [:]
@@ -66,14 +66,14 @@ public actor RemoteImageCache {
   /// The bytes at an address, as they came: nobody has judged yet whether they are an image.
   ///
   /// Cancelling the task ends the fetch when nobody else waits for it.
-  public func image(at address: String) async throws(RemoteImageError) -> [UInt8] {
+  func image(at address: String) async throws(RemoteImageError) -> [UInt8] {
     guard !isClosed else { throw .closed }
     let address = try RemoteAddress(address, among: hosts, in: network)
     return try await join(address).get()
   }
 
   /// What is kept of an address; nothing is fetched. Nil also for an address that may not be fetched from.
-  public func kept(_ address: String) async -> [UInt8]? {
+  func kept(_ address: String) async -> [UInt8]? {
     guard !isClosed,
       let address = try? RemoteAddress(address, among: hosts, in: network)
     else { return nil }
@@ -186,7 +186,7 @@ extension RemoteImageCache {
   ///     fails does not stop the others.
   ///
   /// Ends early, with the others left out, when the task is cancelled.
-  public func prefetch(
+  func prefetch(
     _ addresses: [String], atOnce: Int = 8,
     done: @escaping @Sendable (_ index: Int, _ failure: RemoteImageError?) -> Void
   ) async {
@@ -208,14 +208,14 @@ extension RemoteImageCache {
 }
 
 /// How much is kept of what was fetched, and for how long.
-public struct CacheSettings: Sendable, Equatable {
+struct CacheSettings: Sendable, Equatable {
   /// The most bytes of images in memory.
-  public var memoryBytes: Int
+  var memoryBytes: Int
   /// For how long an image is kept at most; its host may ask for less.
-  public var maximumAge: Duration
+  var maximumAge: Duration
 
   /// Settings; every value left out is the default.
-  public init(memoryBytes: Int = 64_000_000, maximumAge: Duration = .seconds(86_400)) {
+  init(memoryBytes: Int = 64_000_000, maximumAge: Duration = .seconds(86_400)) {
     self.memoryBytes = memoryBytes
     self.maximumAge = maximumAge
   }

@@ -7,7 +7,7 @@ public struct RemoteImageError: Error, Sendable, Equatable, CustomStringConverti
   /// What happened, in whole sentences.
   public let message: String
   /// What to do about it.
-  public let advice: String?
+  let advice: String?
 
   init(_ code: Code, _ message: String, advice: String? = nil) {
     self.code = code
@@ -39,23 +39,23 @@ extension RemoteImageError {
     private let kind: Kind
 
     /// The address cannot be read, or is not of the kind that is fetched.
-    public static let invalid = Code(kind: .invalid)
+    static let invalid = Code(kind: .invalid)
     /// The host and port are not among those that are allowed.
-    public static let notAllowed = Code(kind: .notAllowed)
+    static let notAllowed = Code(kind: .notAllowed)
     /// The host leads to an address that is not public.
-    public static let addressRefused = Code(kind: .addressRefused)
+    static let addressRefused = Code(kind: .addressRefused)
     /// The host's name leads nowhere, or nobody fit answers there.
-    public static let unreachable = Code(kind: .unreachable)
+    static let unreachable = Code(kind: .unreachable)
     /// It took too long.
-    public static let timedOut = Code(kind: .timedOut)
+    static let timedOut = Code(kind: .timedOut)
     /// The answer sends elsewhere.
-    public static let redirected = Code(kind: .redirected)
+    static let redirected = Code(kind: .redirected)
     /// The answer says that there is no image, or that it is not given out.
-    public static let badStatus = Code(kind: .badStatus)
+    static let badStatus = Code(kind: .badStatus)
     /// The answer is not a plain and whole one.
-    public static let badAnswer = Code(kind: .badAnswer)
+    static let badAnswer = Code(kind: .badAnswer)
     /// The image is larger than the limit.
-    public static let tooLarge = Code(kind: .tooLarge)
+    static let tooLarge = Code(kind: .tooLarge)
     /// Whoever asked does not want it any more.
     public static let cancelled = Code(kind: .cancelled)
     /// The fetching has been ended.

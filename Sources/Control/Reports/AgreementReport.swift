@@ -1,6 +1,6 @@
 import PostgreSQL
 import Queue
-public import Support
+import Support
 
 /// How often clinicians agree with the primary condition: a row a condition and band, then what was reviewed of
 /// analyses without a condition, and all together.
@@ -56,25 +56,25 @@ enum AgreementReport: RowReport {
 }
 
 /// What clinicians say of one condition in one band.
-public struct AgreementRow: Equatable, Sendable {
+struct AgreementRow: Equatable, Sendable {
   /// A primary condition, as it is stored with the results.
-  public struct Condition: Equatable, Sendable {
+  struct Condition: Equatable, Sendable {
     /// Its id at the endpoint.
-    public let id: String
+    let id: String
     /// Its name; of several, the first in byte order.
-    public let name: String
+    let name: String
     /// Whether it is the absence of a finding.
-    public let isNormal: Bool
+    let isNormal: Bool
     /// How sure the endpoint was.
-    public let band: ConfidenceBand
+    let band: ConfidenceBand
   }
 
   /// The condition; nil where none was found, and for the sum.
-  public let condition: Condition?
+  let condition: Condition?
   /// Whether this is all together.
-  public let isSum: Bool
+  let isSum: Bool
   /// The verdicts.
-  public let counts: VerdictCounts
+  let counts: VerdictCounts
 
   /// What programs tell the rows apart by.
   enum Subject {
@@ -92,32 +92,32 @@ public struct AgreementRow: Equatable, Sendable {
   var subject: Subject { isSum ? .all : condition == nil ? .none : .condition }
 
   /// What people read.
-  public var label: String { condition?.name ?? (isSum ? "All" : "Without a condition") }
+  var label: String { condition?.name ?? (isSum ? "All" : "Without a condition") }
   /// The band, as people read it: a normal condition has none, which would alarm by being sure.
-  public var mark: String? { condition.map { $0.isNormal ? "normal" : $0.band.rawValue } }
+  var mark: String? { condition.map { $0.isNormal ? "normal" : $0.band.rawValue } }
 }
 
 /// Verdicts and how far they agree. What is hidden has no numbers.
-public struct VerdictCounts: Equatable, Sendable {
+struct VerdictCounts: Equatable, Sendable {
   /// The numbers, where they are shown.
-  public struct Shown: Equatable, Sendable {
+  struct Shown: Equatable, Sendable {
     /// Verdicts by what they say. Where several clinicians reviewed a job, each counts.
-    public let agree, disagree, unsure: Int64
+    let agree, disagree, unsure: Int64
     /// Users whose analyses they are of, each once.
-    public let persons: Int64
+    let persons: Int64
     /// The share of those who agree among those who agree or disagree; nil where nobody does either.
-    public let agreement: Double?
+    let agreement: Double?
     /// Between which shares the true one lies, with 95 % confidence (Wilson).
-    public let low, high: Double?
+    let low, high: Double?
   }
 
   /// The numbers; nil: hidden.
-  public let shown: Shown?
+  let shown: Shown?
   /// From how many persons on they would be shown.
-  public let leastPersons: Int
+  let leastPersons: Int
 
   /// What stands in the place of what is hidden: `<5`.
-  public var hiddenText: String { ReportCell.hiddenText(below: leastPersons) }
+  var hiddenText: String { ReportCell.hiddenText(below: leastPersons) }
 
   init(_ row: Row, _ question: ReportQuestion) throws {
     leastPersons = question.leastPersons

@@ -50,25 +50,25 @@ enum CalibrationReport: RowReport {
 }
 
 /// What clinicians say of analyses with about the same confidence.
-public struct CalibrationRow: Equatable, Sendable {
+struct CalibrationRow: Equatable, Sendable {
   /// Which tenth of the confidences from 0 to 1 it is, from 1; nil for all together.
-  public let tenth: Int?
+  let tenth: Int?
   /// The mean confidence of what they agree or disagree with; nil where there is none, or where it is hidden.
-  public let confidence: Double?
+  let confidence: Double?
   /// The verdicts.
-  public let counts: VerdictCounts
+  let counts: VerdictCounts
   /// By how much confidence and agreement differ. Of all together it is the expected calibration error: the mean of
   /// that of the tenths, each weighted by its verdicts.
-  public let error: Double?
+  let error: Double?
 
   /// Whether confidence and error are hidden: with the verdicts, and of all together also where those of a tenth are.
-  public var hidesMean: Bool {
+  var hidesMean: Bool {
     guard let shown = counts.shown else { return true }
     return shown.agree + shown.disagree > 0 && error == nil
   }
 
   /// The difference with a digit behind the point: `4.6%`; nil where there is none.
-  public var errorText: String? {
+  var errorText: String? {
     error.map { error in
       let thousandths = Int((error * 1000).rounded())
       return "\(thousandths / 10).\(thousandths % 10)%"
@@ -76,5 +76,5 @@ public struct CalibrationRow: Equatable, Sendable {
   }
 
   /// What people read: `70-80 %`; the upper end belongs to the next, but for the last.
-  public var label: String { tenth.map { "\($0 * 10 - 10)-\($0 * 10) %" } ?? "All" }
+  var label: String { tenth.map { "\($0 * 10 - 10)-\($0 * 10) %" } ?? "All" }
 }

@@ -1,27 +1,27 @@
-public import Support
+import Support
 
 /// What is asked of a reporter.
-public struct ReportRequest: Sendable {
+struct ReportRequest: Sendable {
   /// The question.
-  public var kind: ReportKind
+  var kind: ReportKind
   /// The month in which the jobs count. It is each user's own: their billing zone decided it when the job
   /// was submitted.
-  public var month: Period
+  var month: Period
   /// The last of the months of a report of reviews; nil for one month. No other report looks at it.
-  public var lastMonth: Period?
+  var lastMonth: Period?
   /// The IANA zone in which times are shown; nil for each user's billing zone. It changes no number.
-  public var zone: String?
+  var zone: String?
   /// How the answer is written.
-  public var format: ReportFormat
+  var format: ReportFormat
   /// Whether CSV begins with a byte order mark, by which spreadsheets know UTF-8.
-  public var excel: Bool
+  var excel: Bool
   /// How many columns a terminal has for the table; nil for as many as the table needs.
-  public var width: Int?
+  var width: Int?
   /// Whose usage a report of usage has, and in which rows; no other report looks at it.
-  public private(set) var scope: UsageScope
+  private(set) var scope: UsageScope
 
   /// A request.
-  public init(
+  init(
     _ kind: ReportKind, month: Period, zone: String? = nil, format: ReportFormat = .table,
     excel: Bool = false, width: Int? = nil, scope: UsageScope = UsageScope(), lastMonth: Period? = nil
   ) {
@@ -40,13 +40,13 @@ public struct ReportRequest: Sendable {
 
 extension ReportRequest {
   /// What the report is of, in words: a month or some days.
-  public var span: String {
+  var span: String {
     groups?.dayText ?? lastMonth.map { "\(month) to \($0)" } ?? month.description
   }
 
   /// Whether it is of a month that is a draft or closed. What is added up, and what was said of analyses, is as it is
   /// now.
-  public var hasState: Bool { groups == nil && !kind.isOfReviews }
+  var hasState: Bool { groups == nil && !kind.isOfReviews }
 
   /// The months behind the first of a report of several.
   var laterMonths: [Period] {
@@ -59,7 +59,7 @@ extension ReportRequest {
 }
 
 /// Which question a report answers.
-public enum ReportKind: String, Sendable, CaseIterable {
+enum ReportKind: String, Sendable, CaseIterable {
   /// What each user used of the month's quota, and by which they are billed: a row a user.
   case usage
   /// What was found in each photo: a row an analysis.
@@ -76,14 +76,14 @@ public enum ReportKind: String, Sendable, CaseIterable {
 
 extension ReportKind {
   /// Whether it tells what was found in people's pictures, so that it has to be recorded who reads it.
-  public var hasDiagnoses: Bool { self == .analyses || self == .conditions || isOfReviews }
+  var hasDiagnoses: Bool { self == .analyses || self == .conditions || isOfReviews }
 
   /// Whether it adds up what clinicians say of analyses.
-  public var isOfReviews: Bool { self == .agreement || self == .calibration }
+  var isOfReviews: Bool { self == .agreement || self == .calibration }
 }
 
 /// How a report is written.
-public enum ReportFormat: String, Sendable, CaseIterable {
+enum ReportFormat: String, Sendable, CaseIterable {
   /// Aligned columns for people.
   case table
   /// Comma-separated values as RFC 4180 has them.
@@ -93,7 +93,7 @@ public enum ReportFormat: String, Sendable, CaseIterable {
 }
 
 /// Where a report goes.
-public enum ReportDestination: Sendable {
+enum ReportDestination: Sendable {
   /// A file that is written beside its place, synced and renamed into it, readable by its owner only, with
   /// a file of the same name and `.json` that says what it holds.
   case file(String)
@@ -103,9 +103,9 @@ public enum ReportDestination: Sendable {
 }
 
 /// What became of a report.
-public struct ReportOutcome: Sendable, Equatable {
+struct ReportOutcome: Sendable, Equatable {
   /// The three ends that an exit code tells apart.
-  public enum Kind: Sendable, Equatable {
+  enum Kind: Sendable, Equatable {
     /// The report was written.
     case written
     /// The file holds exactly this closed statement already, and was not touched.
@@ -115,19 +115,19 @@ public struct ReportOutcome: Sendable, Equatable {
   }
 
   /// How it ended.
-  public let kind: Kind
+  let kind: Kind
   /// How many rows the report has, its header not counted.
-  public let rows: Int
+  let rows: Int
   /// Whether the month is closed.
-  public let state: ReportState
+  let state: ReportState
   /// How many jobs of the month have neither a result nor died; counted only for a draft of a
   /// month that is over, else 0.
-  public let openJobs: Int
+  let openJobs: Int
   /// The SHA-256 of the file's bytes as hexadecimal digits; nil when a stream was written.
-  public let sha256: String?
+  let sha256: String?
   /// Since when results of the month have been removed, in seconds since 1970: the report holds what is left of them.
   /// Nil while the month is whole, and for usage, which was stated before.
-  public internal(set) var removedSince: Double?
+  var removedSince: Double?
   /// Whether this is a draft of the usage of a month that could be closed.
-  public internal(set) var canBeClosed = false
+  var canBeClosed = false
 }

@@ -1,12 +1,12 @@
-public import PostgreSQL
+import PostgreSQL
 import Queue
-public import Support
+import Support
 
 /// Answers reports from the database.
 ///
 /// A report's rows come from one snapshot, in a transaction that can change nothing, and are written as they
 /// arrive, so that memory does not grow with their number.
-public struct Reporter: Sendable {
+struct Reporter: Sendable {
   let database: ConnectionPool
   let timeout: Duration
   /// The moment that stands for the server's clock in tests.
@@ -16,7 +16,7 @@ public struct Reporter: Sendable {
   private static let progressStep = 500
 
   /// A reporter on a database. A report that takes longer than `timeout` is given up, at the server too.
-  public init(_ database: ConnectionPool, timeout: Duration = .seconds(600)) {
+  init(_ database: ConnectionPool, timeout: Duration = .seconds(600)) {
     self.init(database, timeout: timeout, moment: nil)
   }
 
@@ -28,7 +28,7 @@ public struct Reporter: Sendable {
 
   /// The running month by the server's clock in the installation's zone.
   /// Throws `unreachable`, `database` or `schema`.
-  public func currentMonth() async throws(ReportsError) -> Period {
+  func currentMonth() async throws(ReportsError) -> Period {
     do {
       return try await database.query(SQLFunction("current_month", 0).text, deadline: timeout).single()
         .month("current_month")
@@ -45,7 +45,7 @@ public struct Reporter: Sendable {
   /// `progress` is told now and then how many rows are written, and at the end.
   /// Throws `unknownZone`, `unwritable`, `unreachable`, `database`, `schema` or `interrupted`; a file is then
   /// as it was before.
-  public func run(
+  func run(
     _ request: ReportRequest, to destination: ReportDestination,
     by actor: SQLStatement? = nil, detail: String? = nil,
     progress: @Sendable (_ rows: Int) -> Void = { _ in }
@@ -72,7 +72,7 @@ public struct Reporter: Sendable {
 
   /// Whether this login reads reviews of one month at a time: it sees some clinics only, and is not shown counts of few
   /// persons, of which two ranges of months would tell by their difference.
-  public func readsReviewsByMonth() async throws(ReportsError) -> Bool {
+  func readsReviewsByMonth() async throws(ReportsError) -> Bool {
     do {
       let seesSome = try await database.query(
         SQLFiles.required("roles/sees_some.sql"), deadline: timeout
@@ -85,7 +85,7 @@ public struct Reporter: Sendable {
 
   /// What clinicians say of the analyses of some months, by condition and by confidence, as one moment has it. Who
   /// reads it is recorded, for both, before a row of them is read.
-  public func reviews(
+  func reviews(
     from month: Period, to lastMonth: Period, by actor: SQLStatement?
   ) async throws(ReportsError) -> (agreement: [AgreementRow], calibration: [CalibrationRow]) {
     do {

@@ -18,19 +18,19 @@ public struct ReportsError: Error, CustomStringConvertible {
     public var description: String { kind.rawValue }
 
     /// PostgreSQL knows no zone of that name.
-    public static let unknownZone = Code(.unknownZone)
+    static let unknownZone = Code(.unknownZone)
     /// What was asked for is not there, this login does not see it, or it cannot be answered so.
     public static let refused = Code(.refused)
     /// The file, or the one beside it, could not be written; nothing is left of it.
-    public static let unwritable = Code(.unwritable)
+    static let unwritable = Code(.unwritable)
     /// The database was not reached, or the connection was lost: trying again later may do.
-    public static let unreachable = Code(.unreachable)
+    static let unreachable = Code(.unreachable)
     /// The database refused, or took longer than it was given.
     public static let database = Code(.database)
     /// The stream to which the report went threw, or the task was cancelled.
-    public static let interrupted = Code(.interrupted)
+    static let interrupted = Code(.interrupted)
     /// The database holds something that this program does not know.
-    public static let schema = Code(.schema)
+    static let schema = Code(.schema)
   }
 
   /// The kind of failure.
@@ -38,9 +38,9 @@ public struct ReportsError: Error, CustomStringConvertible {
   /// What happened and to what.
   public let message: String
   /// What to do about it, where that is known.
-  public let advice: String?
+  let advice: String?
   /// What was thrown beneath.
-  public let underlying: (any Error)?
+  let underlying: (any Error)?
 
   init(_ code: Code, _ message: String, advice: String? = nil, underlying: (any Error)? = nil) {
     self.code = code

@@ -1,18 +1,18 @@
-public import Support
+import Support
 
 /// Whose usage is reported, and whether a row is of a user or of a group of units.
-public struct UsageScope: Sendable, Equatable {
+struct UsageScope: Sendable, Equatable {
   /// The clinic whose patients the users are now, by name; nil for all users whom the login sees.
-  public var clinic: String?
+  var clinic: String?
   /// The user; nil for all.
-  public var user: String?
+  var user: String?
   /// Whether users who used nothing have a line too.
-  public var hasIdleUsers: Bool
+  var hasIdleUsers: Bool
   /// How the units of some days are added up; nil for a row a user.
-  public var groups: Groups?
+  var groups: Groups?
 
   /// A scope.
-  public init(
+  init(
     clinic: String? = nil, user: String? = nil, hasIdleUsers: Bool = false, groups: Groups? = nil
   ) {
     self.clinic = clinic
@@ -22,7 +22,7 @@ public struct UsageScope: Sendable, Equatable {
   }
 
   /// What a row of added-up usage is of.
-  public enum Grouping: String, Sendable, CaseIterable {
+  enum Grouping: String, Sendable, CaseIterable {
     /// A day by the clocks of each user's billing zone.
     case day
     /// The clinic whose patient a user is now.
@@ -34,29 +34,29 @@ public struct UsageScope: Sendable, Equatable {
   }
 
   /// How the units of some days are added up.
-  public struct Groups: Sendable, Equatable {
+  struct Groups: Sendable, Equatable {
     /// What a row is of.
-    public var by: Grouping
+    var by: Grouping
     /// The days in which the units were taken.
-    public var days: ClosedRange<CivilDate>
+    var days: ClosedRange<CivilDate>
 
     /// How many days can be added up at once: a year.
-    public static let mostDays = 366
+    static let mostDays = 366
 
     /// Groups of the units of some days; the database refuses more than `mostDays`.
-    public init(by: Grouping, _ days: ClosedRange<CivilDate>) {
+    init(by: Grouping, _ days: ClosedRange<CivilDate>) {
       self.by = by
       self.days = days
     }
 
     /// Groups of the units of a month.
-    public init(by: Grouping, _ month: Period) {
+    init(by: Grouping, _ month: Period) {
       let first = CivilDate(number: CivilDate(year: month.year, month: month.month, day: 1)?.number ?? 0)
       self.init(by: by, first...CivilDate(number: first.startOfNextMonth.number - 1))
     }
 
     /// The months that the days are of; none where the years are not known.
-    public var months: [Period] {
+    var months: [Period] {
       let ends = [days.lowerBound, days.upperBound].compactMap { Period(year: $0.year, month: $0.month) }
       guard ends.count == 2 else { return [] }
       return (ends[0].label...ends[1].label).compactMap { Period(label: $0) }
@@ -64,7 +64,7 @@ public struct UsageScope: Sendable, Equatable {
 
     /// The days in words: `2026-10-05 to 2026-10-20`; or the months, where they are whole ones (`2026-10`): then all is
     /// counted that these months' periods have, on whatever day.
-    public var dayText: String {
+    var dayText: String {
       let next = CivilDate(number: days.upperBound.number + 1)
       guard days.lowerBound.day == 1, next.day == 1, let first = months.first, let last = months.last else {
         return "\(days.lowerBound) to \(days.upperBound)"

@@ -1,9 +1,9 @@
-public import Support
+import Support
 
 /// What a purge removed, or would remove.
-public struct PurgeReport: Sendable, Equatable {
+struct PurgeReport: Sendable, Equatable {
   /// What is kept for a time.
-  public enum Kind: String, Sendable, CaseIterable {
+  enum Kind: String, Sendable, CaseIterable {
     /// The bytes of images.
     case images
     /// Jobs that died.
@@ -19,20 +19,20 @@ public struct PurgeReport: Sendable, Equatable {
   }
 
   /// What went of one kind and month.
-  public struct Line: Sendable, Equatable {
+  struct Line: Sendable, Equatable {
     /// The kind.
-    public let kind: Kind
+    let kind: Kind
     /// The month in which it counted, was written, or its job ended.
-    public let month: Period
+    let month: Period
     /// How many.
-    public internal(set) var rows: Int64
+    var rows: Int64
     /// Their size.
-    public internal(set) var bytes: Int64
+    var bytes: Int64
     /// Whether the month went as a whole, with everything in it.
-    public internal(set) var isWholeMonth: Bool
+    var isWholeMonth: Bool
 
     /// A line with its parts.
-    public init(kind: Kind, month: Period, rows: Int64, bytes: Int64, isWholeMonth: Bool = false) {
+    init(kind: Kind, month: Period, rows: Int64, bytes: Int64, isWholeMonth: Bool = false) {
       self.kind = kind
       self.month = month
       self.rows = rows
@@ -42,16 +42,16 @@ public struct PurgeReport: Sendable, Equatable {
   }
 
   /// What went, by kind and month.
-  public internal(set) var lines: [Line] = []
+  var lines: [Line] = []
   /// Months that were to go as a whole, and whose tables somebody held for too long: for the next run.
-  public internal(set) var busyMonths: [Period] = []
+  var busyMonths: [Period] = []
   /// Months of which something is past its time and stays, since they could be closed and are not.
-  public internal(set) var unclosedMonths: [Period] = []
+  var unclosedMonths: [Period] = []
   /// Whether it came to its end, and was not told to stop before.
-  public internal(set) var isComplete = true
+  var isComplete = true
 
   /// A report with its parts.
-  public init(
+  init(
     lines: [Line] = [], busyMonths: [Period] = [], unclosedMonths: [Period] = [], isComplete: Bool = true
   ) {
     self.lines = lines

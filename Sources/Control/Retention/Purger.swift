@@ -1,5 +1,5 @@
-public import PostgreSQL
-public import Queue
+import PostgreSQL
+import Queue
 import Support
 
 /// Removes what has been kept for as long as the settings say: images, results, failed jobs, events of webhooks,
@@ -7,32 +7,32 @@ import Support
 ///
 /// It works in many short transactions and rests between them, so that it takes no more than a share of the database's
 /// time. It may be stopped, killed and repeated at any moment: what went has gone, and the rest is for the next run.
-public struct Purger: Sendable {
+struct Purger: Sendable {
   private let database: ConnectionPool
   private let actor: AuditActor?
   private let settings: Settings
 
   /// How a purge goes about it.
-  public struct Settings: Sendable {
+  struct Settings: Sendable {
     /// Whether nothing is changed, and only told what would go.
-    public var isDry = false
+    var isDry = false
     /// The share of the time in which the database works for it, above 0 and up to 1.
-    public var share = 0.2
+    var share = 0.2
     /// How many rows one transaction looks at.
-    public var chunk = 500
+    var chunk = 500
     /// How often a month's tables are asked for that somebody holds.
-    public var attempts = 20
+    var attempts = 20
     /// What counts as now, in seconds since 1970; nil for the server's clock.
-    public var moment: Double?
+    var moment: Double?
 
     /// The usual settings.
-    public init() {}
+    init() {}
   }
 
   /// A purge that has not begun.
   ///
   /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
-  public init(_ database: ConnectionPool, _ settings: Settings = Settings(), by actor: AuditActor? = nil) {
+  init(_ database: ConnectionPool, _ settings: Settings = Settings(), by actor: AuditActor? = nil) {
     self.database = database
     self.settings = settings
     self.actor = actor
@@ -41,7 +41,7 @@ public struct Purger: Sendable {
   /// Removes what is past its time.
   ///
   /// - Parameter isStopped: asked between two transactions; it ends early when it says so.
-  public func run(
+  func run(
     isStopped: @escaping @Sendable () -> Bool = { false }
   ) async throws(JobQueueError) -> PurgeReport {
     let statements = PurgeStatements(

@@ -1,9 +1,9 @@
 import PostgreSQL
 import Queue
-public import Support
+import Support
 
 /// What a clinician says of an analysis.
-public enum Verdict: String, Sendable, CaseIterable {
+enum Verdict: String, Sendable, CaseIterable {
   /// The primary condition is right.
   case agree
   /// It is not.
@@ -13,47 +13,47 @@ public enum Verdict: String, Sendable, CaseIterable {
 }
 
 /// A clinician's present verdict of a job's analysis.
-public struct Review: Sendable, Equatable {
+struct Review: Sendable, Equatable {
   /// The job.
-  public let job: JobID
+  let job: JobID
   /// The month in which the job counts.
-  public let period: Period
+  let period: Period
   /// Whose job it is.
-  public let user: String
+  let user: String
   /// The verdict.
-  public let verdict: Verdict
+  let verdict: Verdict
   /// Which version of it this is, from 1.
-  public let version: Int
+  let version: Int
   /// The login of the database that gave it.
-  public let reviewer: String
+  let reviewer: String
   /// When, in seconds since 1970.
-  public let at: Double
+  let at: Double
   /// How many comments the job has, of whomever.
-  public let comments: Int
+  let comments: Int
 
   /// Its position in a list.
   var cursor: TimeCursor { TimeCursor(at: at, job: job) }
 }
 
 /// A page of reviews, the latest first.
-public struct ReviewPage: Sendable, Equatable {
+struct ReviewPage: Sendable, Equatable {
   /// The reviews.
-  public let reviews: [Review]
+  let reviews: [Review]
   /// Where the next page begins; nil when there is none.
-  public let next: TimeCursor?
+  let next: TimeCursor?
 }
 
 /// Which reviews are meant.
-public struct ReviewFilter: Sendable, Equatable {
+struct ReviewFilter: Sendable, Equatable {
   /// Only of this user's jobs.
-  public var user: String?
+  var user: String?
   /// Only with this verdict.
-  public var verdict: Verdict?
+  var verdict: Verdict?
   /// Only of jobs that count in this month.
-  public var month: Period?
+  var month: Period?
 
   /// A filter; what is nil narrows nothing.
-  public init(user: String? = nil, verdict: Verdict? = nil, month: Period? = nil) {
+  init(user: String? = nil, verdict: Verdict? = nil, month: Period? = nil) {
     self.user = user
     self.verdict = verdict
     self.month = month
@@ -61,9 +61,9 @@ public struct ReviewFilter: Sendable, Equatable {
 }
 
 /// What was said of a job at one moment.
-public struct ReviewRemark: Sendable, Equatable {
+struct ReviewRemark: Sendable, Equatable {
   /// A verdict, or a comment.
-  public enum Said: Sendable, Equatable {
+  enum Said: Sendable, Equatable {
     /// A version of a verdict, and since when it is replaced by another, in seconds since 1970; nil: it is present.
     case verdict(Verdict, version: Int, replacedAt: Double?)
     /// A comment, which may have several lines.
@@ -71,24 +71,24 @@ public struct ReviewRemark: Sendable, Equatable {
   }
 
   /// When, in seconds since 1970.
-  public let at: Double
+  let at: Double
   /// The login of the database.
-  public let by: String
+  let by: String
   /// What.
-  public let said: Said
+  let said: Said
 }
 
 /// What came of a review.
-public struct ReviewOutcome: Sendable, Equatable {
+struct ReviewOutcome: Sendable, Equatable {
   /// The number of the login's present verdict; 0: it has given none.
-  public let version: Int
+  let version: Int
   /// What the login's verdict was before; nil: it had given none.
-  public let before: Verdict?
+  let before: Verdict?
   /// The number of the comment that was added; nil: none was.
-  public let comment: Int?
+  let comment: Int?
 
   /// An outcome.
-  public init(version: Int, before: Verdict?, comment: Int?) {
+  init(version: Int, before: Verdict?, comment: Int?) {
     self.version = version
     self.before = before
     self.comment = comment

@@ -1,19 +1,19 @@
-public import PostgreSQL
-public import Queue
-public import Support
+import PostgreSQL
+import Queue
+import Support
 
 /// What clinicians say of analyses.
-public struct ReviewDirectory: Sendable {
+struct ReviewDirectory: Sendable {
   private let database: ConnectionPool
   private let shards: ShardDirectory
 
   /// How many characters a comment has at most, as the database counts them.
-  public static let mostCharacters = 4000
+  static let mostCharacters = 4000
 
   /// The reviews of a database.
   ///
   /// - Parameter shards: its shards; nil to ask for them each time.
-  public init(_ database: ConnectionPool, shards: [Int16]? = nil) {
+  init(_ database: ConnectionPool, shards: [Int16]? = nil) {
     self.database = database
     self.shards = ShardDirectory(database, shards: shards)
   }
@@ -22,7 +22,7 @@ public struct ReviewDirectory: Sendable {
   ///
   /// - Throws: `notFound` for a job that there is not, `badRow` for one that the login does not see or that has no
   ///   analysis. Neither says any word of the comment.
-  public func add(
+  func add(
     _ verdict: Verdict?, comment: String? = nil, to job: JobID, by actor: AuditActor?
   ) async throws(JobQueueError) -> ReviewOutcome {
     guard let location = try await shards.locations(of: [job])[job] else {
@@ -45,7 +45,7 @@ public struct ReviewDirectory: Sendable {
   }
 
   /// The product of the clinic whose patient a job's user is; nil for none, and for a job that this login does not see.
-  public func product(of job: JobID) async throws(JobQueueError) -> String? {
+  func product(of job: JobID) async throws(JobQueueError) -> String? {
     guard let location = try await shards.locations(of: [job])[job] else { return nil }
     return try await Statement(
       SQLFunction("product_of_job", 2), [.int16(location.shard), .int64(job.value)],
@@ -57,7 +57,7 @@ public struct ReviewDirectory: Sendable {
 
   /// What was said of a job whose result was read with it, in the order in which it was said; nothing where the result
   /// was not read. That it is read is recorded with the result.
-  public func remarks(on job: JobDetail) async throws(JobQueueError) -> [ReviewRemark] {
+  func remarks(on job: JobDetail) async throws(JobQueueError) -> [ReviewRemark] {
     guard let reading = job.reading else { return [] }
     return try await Statement(
       SQLFunction(
@@ -73,7 +73,7 @@ public struct ReviewDirectory: Sendable {
   /// - Parameters:
   ///   - after: where the page before ended; nil for the first page.
   ///   - limit: how many at most; 10,000 if it is more.
-  public func list(
+  func list(
     _ filter: ReviewFilter = .init(), after: TimeCursor? = nil, limit: Int = 50
   ) async throws(JobQueueError) -> ReviewPage {
     let wanted = min(max(1, limit), 10_000)

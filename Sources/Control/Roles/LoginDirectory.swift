@@ -11,7 +11,7 @@ public struct LoginDirectory: Sendable {
   }
 
   /// Whether this session may make logins.
-  public func mayMakeLogins() async throws(JobQueueError) -> Bool {
+  func mayMakeLogins() async throws(JobQueueError) -> Bool {
     try await Statement(
       file: "roles/superuser.sql", while: "looking for the right to make logins"
     ) { rows in
@@ -58,7 +58,7 @@ public struct LoginDirectory: Sendable {
   }
 
   /// What keeps everybody but the installation's roles out of its database.
-  public func ownDatabase(prefix: String) async throws(JobQueueError) -> String {
+  func ownDatabase(prefix: String) async throws(JobQueueError) -> String {
     try await Statement(
       file: "roles/database.sql", [.array(DatabaseRole.allCases.map { $0.name(prefix: prefix) })],
       while: "looking for the database"
@@ -87,7 +87,7 @@ public struct LoginRoles: Sendable, Equatable {
   /// Its name.
   public let login: String
   /// Whether it is a superuser, who has all roles.
-  public let isSuperuser: Bool
+  let isSuperuser: Bool
   /// The roles of the installation that it has.
   public let roles: [DatabaseRole]
 }
@@ -129,7 +129,7 @@ public struct LoginStatement: Sendable, Equatable {
   /// The login's name.
   public let login: String
   /// Whether there is such a login already.
-  public let isThere: Bool
+  let isThere: Bool
   /// What a superuser runs.
   public let sql: String
 }

@@ -1,17 +1,17 @@
-public import Queue
+import Queue
 
 /// How long the statements and transactions of a login may last. These limits are against accidents, such as a
 /// terminal that is left with a transaction open: a login may lift its own.
-public struct LoginLimits: Sendable, Equatable {
+struct LoginLimits: Sendable, Equatable {
   /// A statement; nil: without a limit, here and below.
-  public let statement: Duration?
+  let statement: Duration?
   /// The wait for a lock.
-  public let lock: Duration?
+  let lock: Duration?
   /// A transaction in which nothing is done.
-  public let idleInTransaction: Duration?
+  let idleInTransaction: Duration?
 
   /// The limits of a role: far above what the programs need. `docs/access.md` shows the same table.
-  public static func of(_ role: DatabaseRole) -> LoginLimits {
+  static func of(_ role: DatabaseRole) -> LoginLimits {
     switch role {
     // A migration may take long, and sets its own limits.
     case .owner: LoginLimits(statement: nil, lock: nil, idleInTransaction: nil)
@@ -27,7 +27,7 @@ public struct LoginLimits: Sendable, Equatable {
   }
 
   /// The limits of a login with these roles: of each the longest.
-  public static func of(_ roles: some Sequence<DatabaseRole>) -> LoginLimits {
+  static func of(_ roles: some Sequence<DatabaseRole>) -> LoginLimits {
     let all = roles.map { of($0) }
     func longest(_ limits: [Duration?]) -> Duration? {
       limits.contains(nil) ? nil : limits.compactMap { $0 }.max()
@@ -38,7 +38,7 @@ public struct LoginLimits: Sendable, Equatable {
   }
 
   /// The server's settings, in milliseconds; 0: without a limit.
-  public var settings: [(name: String, milliseconds: Int64)] {
+  var settings: [(name: String, milliseconds: Int64)] {
     [
       ("statement_timeout", statement), ("lock_timeout", lock),
       ("idle_in_transaction_session_timeout", idleInTransaction),

@@ -1,31 +1,31 @@
-public import PostgreSQL
-public import Queue
+import PostgreSQL
+import Queue
 
 /// A value in the database that holds for the whole installation.
-public struct Setting: Sendable, Equatable {
+struct Setting: Sendable, Equatable {
   /// Its name, for instance `keep_images`.
-  public let name: String
+  let name: String
   /// What it is now.
-  public let value: String
+  let value: String
   /// What it is until somebody changes it.
-  public let standard: String
+  let standard: String
   /// What an empty value means, for instance `for ever`; nil where it may not be empty.
-  public let emptyMeaning: String?
+  let emptyMeaning: String?
   /// What it is for.
-  public let meaning: String
+  let meaning: String
 }
 
 /// The settings of an installation. What each may be is in `analysis.check_setting_value`.
-public struct SettingDirectory: Sendable {
+struct SettingDirectory: Sendable {
   private let database: ConnectionPool
 
   /// The settings of a database.
-  public init(_ database: ConnectionPool) {
+  init(_ database: ConnectionPool) {
     self.database = database
   }
 
   /// Every setting.
-  public func list() async throws(JobQueueError) -> [Setting] {
+  func list() async throws(JobQueueError) -> [Setting] {
     try await Statement(
       SQLFunction("list_settings", 0, "o_name", "o_value", "o_default", "o_empty", "o_meaning"), [],
       while: "listing the settings"
@@ -42,7 +42,7 @@ public struct SettingDirectory: Sendable {
   /// What a setting is now, where it can be changed to a value. Nothing is changed.
   ///
   /// - Throws: `badRow` with the rule, where it cannot have this value.
-  public func preview(_ name: String, value: String) async throws(JobQueueError) -> String {
+  func preview(_ name: String, value: String) async throws(JobQueueError) -> String {
     try await Statement(
       SQLFunction("preview_setting", 2), [.text(name), .text(storable(value))],
       while: "looking at setting \(name)"
@@ -54,7 +54,7 @@ public struct SettingDirectory: Sendable {
   /// Changes a setting; false, and nothing is changed, where it is not `before` any more.
   ///
   /// - Throws: `badRow` with the rule, where it cannot have this value.
-  public func set(
+  func set(
     _ name: String, value: String, before: String, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Bool {
     try await Statement(

@@ -1,18 +1,18 @@
-public import PostgreSQL
-public import Queue
+import PostgreSQL
+import Queue
 
 /// By what a share is known: `S12`.
-public struct ShareID: Hashable, Sendable, CustomStringConvertible {
+struct ShareID: Hashable, Sendable, CustomStringConvertible {
   /// The number.
-  public let value: Int64
+  let value: Int64
 
   /// The id with a number.
-  public init(_ value: Int64) {
+  init(_ value: Int64) {
     self.value = value
   }
 
   /// Reads `S12` or `12`; nil for anything else.
-  public init?(_ text: String) {
+  init?(_ text: String) {
     let digits = text.first == "S" || text.first == "s" ? text.dropFirst() : text[...]
     guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int64(digits), value > 0 else {
       return nil
@@ -21,13 +21,13 @@ public struct ShareID: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// `S12`.
-  public var description: String { "S\(value)" }
+  var description: String { "S\(value)" }
 }
 
 /// A share: a user lets a clinician or a carer read their analyses.
-public struct Share: Sendable, Equatable {
+struct Share: Sendable, Equatable {
   /// With whom a user shares.
-  public enum Reader: Sendable, Equatable {
+  enum Reader: Sendable, Equatable {
     /// The login of a clinician.
     case clinician(String)
     /// Another user; nil for one whom this login does not see.
@@ -35,29 +35,29 @@ public struct Share: Sendable, Equatable {
   }
 
   /// Its number.
-  public let id: ShareID
+  let id: ShareID
   /// Whose analyses they are.
-  public let owner: String
+  let owner: String
   /// With whom they are shared.
-  public let reader: Reader
+  let reader: Reader
   /// `requested`, `active`, `expired`, `revoked`, or `gone` where the clinician's login is not there any more.
-  public let state: String
+  let state: String
   /// Seconds since 1970, here and below.
-  public let requestedAt: Double
+  let requestedAt: Double
   /// Nil: nobody has accepted it.
-  public let acceptedAt: Double?
+  let acceptedAt: Double?
   /// Nil: it does not expire.
-  public let expiresAt: Double?
+  let expiresAt: Double?
   /// Nil: it was not revoked.
-  public let revokedAt: Double?
+  let revokedAt: Double?
 }
 
 /// The shares of a database.
-public struct ShareDirectory: Sendable {
+struct ShareDirectory: Sendable {
   private let database: ConnectionPool
 
   /// The shares of a database.
-  public init(_ database: ConnectionPool) {
+  init(_ database: ConnectionPool) {
     self.database = database
   }
 
@@ -66,7 +66,7 @@ public struct ShareDirectory: Sendable {
   /// - Parameter expiresAt: when it ends by itself, in seconds since 1970; nil for never.
   /// - Throws: `notFound` for a user whom the login does not see; `invalid` for a share with oneself; `badRow` for a
   ///   reader that there is not, or with whom the user shares already.
-  public func request(
+  func request(
     of user: String, for reader: Share.Reader, expiresAt: Double?, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> ShareID {
     let shards = ShardDirectory(database)
@@ -93,14 +93,14 @@ public struct ShareDirectory: Sendable {
   /// Accepts a share that was requested of this login.
   ///
   /// - Throws: `notFound` for one that is not this login's; `badRow` for one that has ended.
-  public func accept(_ id: ShareID, by actor: AuditActor? = nil) async throws(JobQueueError) {
+  func accept(_ id: ShareID, by actor: AuditActor? = nil) async throws(JobQueueError) {
     try await require(id, SQLFunction("accept_share", 1), "accepting share \(id)", actor)
   }
 
   /// Ends a share; one that has ended stays as it is.
   ///
   /// - Throws: `notFound` for one that is not this login's to end.
-  public func revoke(_ id: ShareID, by actor: AuditActor? = nil) async throws(JobQueueError) {
+  func revoke(_ id: ShareID, by actor: AuditActor? = nil) async throws(JobQueueError) {
     try await require(id, SQLFunction("revoke_share", 1), "revoking share \(id)", actor)
   }
 
@@ -123,7 +123,7 @@ public struct ShareDirectory: Sendable {
   ///   - user: only those of this user, as owner or carer.
   ///   - after: only those behind this one.
   ///   - limit: how many at most; 1,000 if it is more.
-  public func list(
+  func list(
     user: String? = nil, after: ShareID? = nil, limit: Int = 100
   ) async throws(JobQueueError) -> [Share] {
     try await Statement(

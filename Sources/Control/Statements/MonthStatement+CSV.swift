@@ -22,7 +22,7 @@ extension MonthStatement {
 
   /// Passes on the data as CSV, in chunks of whole lines: a line for each segment, one for each adjustment, and one
   /// with the totals. The same statement makes the same bytes.
-  public func writeCSV(to sink: (_ chunk: [UInt8]) throws -> Void) rethrows {
+  func writeCSV(to sink: (_ chunk: [UInt8]) throws -> Void) rethrows {
     var writer = ReportWriter(CSVView(excel: false), columns: Self.columns)
     writer.begin()
     for line in lines { try writer.row(to: sink) { put(line, into: &$0) } }

@@ -5,13 +5,13 @@ public struct StatementFile: Sendable, Equatable {
   /// Where it is.
   public let path: String
   /// How long it is.
-  public let byteCount: Int
+  let byteCount: Int
   /// The SHA-256 of its bytes, in lower-case hexadecimal.
   public let sha256: String
   /// The SHA-256 of the statement's data, which the document names, in whatever format it is.
-  public let dataSHA256: String
+  let dataSHA256: String
   /// False where exactly this closed statement was there already, and was not touched.
-  public let isNew: Bool
+  let isNew: Bool
 }
 
 extension MonthStatement {

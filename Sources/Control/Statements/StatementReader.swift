@@ -1,11 +1,11 @@
-public import PostgreSQL
+import PostgreSQL
 import Queue
-public import Support
+import Support
 
 /// Which statement is asked for.
-public struct StatementRequest: Sendable, Equatable {
+struct StatementRequest: Sendable, Equatable {
   /// Whose it is.
-  public enum Holder: Sendable, Equatable {
+  enum Holder: Sendable, Equatable {
     /// A clinic's, by its name.
     case clinic(String)
     /// A user's, by their reference.
@@ -13,14 +13,14 @@ public struct StatementRequest: Sendable, Equatable {
   }
 
   /// Whose it is.
-  public var holder: Holder
+  var holder: Holder
   /// The month.
-  public var month: Period
+  var month: Period
   /// The one currency whose lines are asked for; nil where the statement has one only.
-  public var currency: String?
+  var currency: String?
 
   /// A request.
-  public init(_ holder: Holder, month: Period, currency: String? = nil) {
+  init(_ holder: Holder, month: Period, currency: String? = nil) {
     self.holder = holder
     self.month = month
     self.currency = currency
@@ -34,7 +34,7 @@ extension Reporter {
   /// `detail` (a JSON object).
   /// Throws `refused` for a clinic or user that is not there or that the login does not see, and where the lines are in
   /// several currencies and none was asked for; `unreachable`, `database`, `schema` or `interrupted`.
-  public func statement(
+  func statement(
     _ request: StatementRequest, by actor: SQLStatement? = nil, detail: String? = nil
   ) async throws(ReportsError) -> MonthStatement {
     do {

@@ -1,27 +1,27 @@
-public import PostgreSQL
-public import Queue
+import PostgreSQL
+import Queue
 
 /// How the queue was in one part of a time that is over; nil where nothing is known of it, since no worker lived.
-public struct QueuePast: Sendable, Equatable {
+struct QueuePast: Sendable, Equatable {
   /// The end of the part, in seconds since 1970.
-  public let at: Double
+  let at: Double
   /// Jobs that waited, on the average.
-  public let waiting: Double?
+  let waiting: Double?
   /// Jobs in workers' hands, on the average.
-  public let inFlight: Double?
+  let inFlight: Double?
   /// Results stored a second.
-  public let done: Double?
+  let done: Double?
   /// Jobs that died, a second.
-  public let dead: Double?
+  let dead: Double?
   /// Attempts that were to be made again, a second.
-  public let retried: Double?
+  let retried: Double?
 
   /// Reads parts of equal length until now, the oldest first.
   ///
   /// - Parameters:
   ///   - seconds: how far back; two days at most.
   ///   - parts: how many; 200 at most.
-  public static func read(
+  static func read(
     _ database: ConnectionPool, seconds: Int32, parts: Int32
   ) async throws(JobQueueError) -> [QueuePast] {
     try await Statement(

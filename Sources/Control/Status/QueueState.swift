@@ -23,7 +23,7 @@ public struct QueueState: Sendable, Equatable, Decodable {
   }
 
   /// `working`, `paused: ear jobs, the lamp is broken`.
-  public var words: String { name.rawValue + (why.map { ": \(printable($0))" } ?? "") }
+  var words: String { name.rawValue + (why.map { ": \(printable($0))" } ?? "") }
 
   static let statement = Statement(
     SQLFunction("queue_state", 0, "o_state", "o_why"), [], while: "reading the queue's state"

@@ -1,57 +1,57 @@
 public import PostgreSQL
 public import Queue
-public import Support
+internal import Support
 
 /// What is in the queue and who works on it. Cheap to ask: workers keep the counts, and where none does, every count
 /// is bounded.
 public struct QueueStatus: Sendable, Equatable {
   /// One of the lanes, over all shards.
-  public struct LaneStatus: Sendable, Equatable {
+  struct LaneStatus: Sendable, Equatable {
     /// The lane.
-    public let lane: Lane
+    let lane: Lane
     /// Jobs that wait.
-    public internal(set) var waiting: BoundedCount
+    var waiting: BoundedCount
     /// Jobs in workers' hands.
-    public internal(set) var inFlight: Int
+    var inFlight: Int
     /// For how many seconds the job at the lane's head has been waiting; nil when none waits.
-    public internal(set) var oldestWaitingSeconds: Double?
+    var oldestWaitingSeconds: Double?
   }
 
   /// How many results were stored a second, as workers report it; nil where nothing is known of the time.
-  public struct DoneRates: Sendable, Equatable {
+  struct DoneRates: Sendable, Equatable {
     /// Over the last ten seconds.
-    public internal(set) var tenSeconds: Double?
+    var tenSeconds: Double?
     /// Over the last minute.
-    public internal(set) var minute: Double?
+    var minute: Double?
     /// Over the last five minutes.
-    public internal(set) var fiveMinutes: Double?
+    var fiveMinutes: Double?
   }
 
   /// A worker that was heard of in the last hour.
-  public struct WorkerStatus: Sendable, Equatable {
+  struct WorkerStatus: Sendable, Equatable {
     /// The worker's random number.
-    public let id: Int64
+    let id: Int64
     /// The machine's name.
-    public let host: String
+    let host: String
     /// The process's number.
-    public let pid: Int32
+    let pid: Int32
     /// The program's version.
-    public let version: String
+    let version: String
     /// When it started, in seconds since 1970.
-    public let startedAt: Double
+    let startedAt: Double
     /// How many seconds ago that was, by the server's clock.
-    public internal(set) var age: Double
+    var age: Double
     /// How many seconds ago it was last heard of.
-    public internal(set) var heartbeatAgo: Double
+    var heartbeatAgo: Double
     /// The jobs in its hands, as it said itself.
-    public internal(set) var inFlight: Int
+    var inFlight: Int
     /// What it says of itself; nil from a worker that has said nothing yet, or of a version that says nothing.
-    public internal(set) var report: WorkerReport?
+    var report: WorkerReport?
     /// Whether it has ended in order.
-    public internal(set) var hasEnded = false
+    var hasEnded = false
 
     /// Whether it lives, was lost or has ended.
-    public var state: State {
+    var state: State {
       if hasEnded { return .ended }
       return Self.life.contains(heartbeatAgo) ? .alive : .lost
     }
@@ -61,47 +61,47 @@ public struct QueueStatus: Sendable, Equatable {
     private static let life = 0.0...15.0
 
     /// What has become of a worker.
-    public enum State: String, Sendable {
+    enum State: String, Sendable {
       case alive, lost, ended
     }
   }
 
   /// The lanes, by number.
-  public internal(set) var lanes: [LaneStatus] = []
+  var lanes: [LaneStatus] = []
   /// Jobs that run later.
   public internal(set) var scheduled = BoundedCount(0)
   /// When the next of them runs, in seconds since 1970; nil when there is none.
-  public internal(set) var nextScheduledAt: Double?
+  var nextScheduledAt: Double?
   /// In how many seconds that is, by the server's clock; negative when it is due.
-  public internal(set) var nextScheduledIn: Double?
+  var nextScheduledIn: Double?
   /// Jobs that died and were neither retried nor removed.
   public internal(set) var dead = BoundedCount(0)
   /// Quota units that are still to be written back.
   public internal(set) var pendingRefunds = BoundedCount(0)
   /// The workers, by machine and process.
-  public internal(set) var workers: [WorkerStatus] = []
+  var workers: [WorkerStatus] = []
   /// What operators have paused.
   public internal(set) var pauses: [OperatorPause] = []
   /// The server's estimates, by name.
-  public internal(set) var gauges: [String: Int64] = [:]
+  var gauges: [String: Int64] = [:]
   /// How many seconds ago a worker counted what is shown; nil where no worker keeps counts, and all was counted for
   /// this answer.
   public internal(set) var countedAgo: Double?
   /// How fast jobs are done.
-  public internal(set) var rates = DoneRates()
+  var rates = DoneRates()
   /// Whether jobs are run; nil where the schema of before does not say.
   public internal(set) var state: QueueState?
 
   /// Jobs that wait, over all lanes.
   public var waiting: BoundedCount { lanes.reduce(BoundedCount(0)) { $0 + $1.waiting } }
   /// Jobs in workers' hands, over all lanes.
-  public var inFlight: Int { lanes.reduce(0) { $0 + $1.inFlight } }
+  var inFlight: Int { lanes.reduce(0) { $0 + $1.inFlight } }
   /// For how many seconds the job that waits longest has been waiting, as far as the lanes' heads tell.
-  public var oldestWaitingSeconds: Double? { lanes.compactMap(\.oldestWaitingSeconds).max() }
+  var oldestWaitingSeconds: Double? { lanes.compactMap(\.oldestWaitingSeconds).max() }
 
   /// In how many seconds nothing waits or runs any more, if no job comes and jobs are done as fast as in the last
   /// minute; nil where nothing was done in it, or jobs are not run.
-  public var emptyIn: Double? {
+  var emptyIn: Double? {
     guard waiting.value + inFlight > 0 else { return 0 }
     guard state?.name == .working else { return nil }
     guard let rate = rates.minute, rate > 0 else { return nil }

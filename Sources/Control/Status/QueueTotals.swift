@@ -1,28 +1,28 @@
-public import PostgreSQL
-public import Queue
+import PostgreSQL
+import Queue
 
 /// What metrics show beside the status: sums over all users, which change slowly and cost more than the
 /// status does. Ask once a minute at most.
-public struct QueueTotals: Sendable, Equatable {
+struct QueueTotals: Sendable, Equatable {
   /// Submits that the limits of the present month have refused; it begins anew with each month.
-  public let refusedByMonthLimit: Int
+  let refusedByMonthLimit: Int
   /// When the last month's statement was closed, in seconds since 1970; nil before the first.
-  public let lastStatementAt: Double?
+  let lastStatementAt: Double?
   /// Webhooks that are switched off.
-  public let webhooksOff: Int
+  let webhooksOff: Int
   /// Jobs that are dead, by the class of their failure.
-  public let dead: [String: Int]
+  let dead: [String: Int]
   /// How many bytes the database may have before submits are refused; nil without a limit.
-  public let databaseLimit: Int64?
+  let databaseLimit: Int64?
 
   /// How many statements `read` takes.
-  public static let statements = 3
+  static let statements = 3
   /// How many causes of deaths are looked at.
   private static let mostCauses: Int32 = 1000
   private static let deadline: Duration = .seconds(10)
 
   /// Asks a database.
-  public static func read(_ database: ConnectionPool) async throws(JobQueueError) -> QueueTotals {
+  static func read(_ database: ConnectionPool) async throws(JobQueueError) -> QueueTotals {
     let (refused, closedAt, webhooksOff) = try await Statement(
       SQLFunction("month_totals", 0, "o_refused", "o_closed_at", "o_webhooks_off"), [],
       while: "reading the month's totals"

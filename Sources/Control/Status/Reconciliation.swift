@@ -20,29 +20,29 @@ public struct UsageDifference: Sendable, Equatable {
   public let open: Int
 
   /// By how much the counter is too high; negative when it is too low.
-  public var difference: Int { used - pendingRefunds - analysed - open }
+  var difference: Int { used - pendingRefunds - analysed - open }
 }
 
 /// A job that is in no table of the queue: not ended, not waiting, not scheduled and not running. No worker finds it.
-public struct LostJob: Sendable, Equatable {
+struct LostJob: Sendable, Equatable {
   /// The job.
-  public let id: JobID
+  let id: JobID
   /// Whose it is.
-  public let user: String
+  let user: String
   /// The shard.
-  public let shard: Int16
+  let shard: Int16
   /// The month.
-  public let period: Period
+  let period: Period
   /// When it was submitted, in seconds since 1970.
-  public let createdAt: Double
+  let createdAt: Double
 }
 
 /// The jobs that are lost.
-public struct LostJobs: Sendable, Equatable {
+struct LostJobs: Sendable, Equatable {
   /// How many there are.
-  public internal(set) var count = 0
+  var count = 0
   /// The first of them, by month and number.
-  public internal(set) var first: [LostJob] = []
+  var first: [LostJob] = []
 }
 
 /// Recounts usage from the jobs themselves, and looks for those that are lost.
@@ -72,7 +72,7 @@ public enum Reconciliation {
   ///   - month: the month; nil for all.
   ///   - limit: how many are named of each shard and month.
   ///   - deadline: how long each statement may take.
-  public static func lostJobs(
+  static func lostJobs(
     _ database: ConnectionPool, month: Period? = nil, limit: Int = 1000, deadline: Duration = .seconds(600)
   ) async throws(JobQueueError) -> LostJobs {
     var lost = LostJobs()

@@ -97,7 +97,7 @@ public struct PersonEraser: Sendable {
   }
 
   /// The entry of the audit; nil while it is not chained. Workers chain every second.
-  public func entry(of erasure: Erasure) async throws -> AuditMark? {
+  func entry(of erasure: Erasure) async throws -> AuditMark? {
     try await AuditLog(database).chain()
     let statement = Statement(
       SQLFunction("erasure_of", 1, "o_entry", "o_hash"), [.int64(erasure.userID)],
@@ -194,11 +194,11 @@ public struct Erasure: Sendable, Equatable {
   /// Jobs that were open and are cancelled.
   public let cancelled: Int
   /// Profiles: name, e-mail address, what the endpoint says.
-  public let profiles: Int
+  let profiles: Int
   /// Images.
-  public let images: Int
+  let images: Int
   /// How many bytes these had.
-  public let imageBytes: Int
+  let imageBytes: Int
   /// Results whose content is gone.
   public let results: Int
   /// Dead jobs whose cause is gone.
@@ -208,9 +208,9 @@ public struct Erasure: Sendable, Equatable {
   /// Jobs whose file name and key are gone.
   public let jobs: Int
   /// Idempotency keys.
-  public let keys: Int
+  let keys: Int
   /// Lines of closed statements that have a number instead of a name now.
-  public let statementLines: Int
+  let statementLines: Int
   /// Where their photo was, to be taken out of caches: all of it may be a secret.
   public let photo: String?
 

@@ -1,4 +1,4 @@
-public import PostgreSQL
+internal import PostgreSQL
 public import Queue
 import Support
 
@@ -9,7 +9,7 @@ public struct ExportedImage: Sendable {
   /// The image, encrypted or in plaintext.
   public let image: StoredImage
   /// Whether it is as it came in, not cleaned yet.
-  public let isUnsanitized: Bool
+  let isUnsanitized: Bool
 }
 
 extension ExportedImage {
@@ -24,9 +24,9 @@ extension ExportedImage {
 }
 
 /// Gives what is kept of one person.
-public struct PersonExport: Sendable {
+struct PersonExport: Sendable {
   /// What they are called, and the number of their counts.
-  public let reference: String
+  let reference: String
   private let userID: Int64
   /// What the parts know the export by.
   private let mark: String
@@ -34,7 +34,7 @@ public struct PersonExport: Sendable {
   private let database: ConnectionPool
 
   /// Who they are, their plans and what they used: a JSON object.
-  public let account: String
+  let account: String
 
   /// A person's jobs may be many.
   private static let patience: Duration = .seconds(1800)
@@ -42,7 +42,7 @@ public struct PersonExport: Sendable {
   /// Begins an export. The audit has it before anything is read.
   ///
   /// - Throws: `notFound` for an unknown user.
-  public init(
+  init(
     of reference: String, in database: ConnectionPool, as actor: AuditActor?
   ) async throws(JobQueueError) {
     let shard = try await ShardDirectory(database).shard(of: reference)
@@ -70,7 +70,7 @@ public struct PersonExport: Sendable {
   }
 
   /// Hands over every job, a JSON object each, in the order in which they were submitted. The audit tells of it.
-  public func forEachJob(as actor: AuditActor?, _ body: (String) async throws -> Void) async throws {
+  func forEachJob(as actor: AuditActor?, _ body: (String) async throws -> Void) async throws {
     try await database.transaction(deadline: Self.patience) { transaction in
       if let actor { _ = try await transaction.query(actor.statement) }
       try await transaction.forEachRow(
@@ -85,7 +85,7 @@ public struct PersonExport: Sendable {
   }
 
   /// Hands over every image that is kept, in the order of months and numbers. Each page of them is recorded in the audit.
-  public func forEachImage(
+  func forEachImage(
     as actor: AuditActor?, _ body: (ExportedImage) async throws -> Void
   ) async throws {
     for location in try await ImageKeyDirectory(database).locations() where location.shard == shard {

@@ -1,13 +1,13 @@
 import FoundationEssentials
-public import Queue
+import Queue
 
 /// Reads users as the endpoint's API describes them.
-public enum ProfileAnswer {
+enum ProfileAnswer {
   /// Reads one JSON text: an answer `{"user": {…}}` or `{"data": {…}}`, a bare user, or an array of either. The id becomes
   /// the reference and the subscription the plan.
   ///
   /// - Throws: `invalid` for anything else, with what is wrong but not with the text.
-  public static func parse(_ json: [UInt8]) throws(JobQueueError) -> [UserRecord] {
+  static func parse(_ json: [UInt8]) throws(JobQueueError) -> [UserRecord] {
     do {
       return try JSONDecoder().decode(Document.self, from: Data(json)).users.map { try $0.checked() }
     } catch let error as JobQueueError {

@@ -1,32 +1,32 @@
-public import PostgreSQL
-public import Queue
+import PostgreSQL
+import Queue
 
 /// A user's token as it is kept: without its hash.
-public struct TokenRecord: Sendable, Equatable {
+struct TokenRecord: Sendable, Equatable {
   /// Its number among the user's.
-  public let number: Int
+  let number: Int
   /// What the office calls it.
-  public let label: String?
+  let label: String?
   /// The login that added it.
-  public let createdBy: String
+  let createdBy: String
   /// Seconds since 1970, here and below.
-  public let createdAt: Double
+  let createdAt: Double
   /// Nil: it does not expire.
-  public let expiresAt: Double?
+  let expiresAt: Double?
   /// Nil: it was not revoked.
-  public let revokedAt: Double?
+  let revokedAt: Double?
   /// The day of its last use, by UTC, as `2026-10-01`; nil: it was not used.
-  public let lastUsedOn: String?
+  let lastUsedOn: String?
   /// `valid`, `expired` or `revoked`.
-  public let state: String
+  let state: String
 }
 
 /// The tokens of users, by which their apps reach the gateway.
-public struct TokenDirectory: Sendable {
+struct TokenDirectory: Sendable {
   private let database: ConnectionPool
 
   /// The tokens of a database.
-  public init(_ database: ConnectionPool) {
+  init(_ database: ConnectionPool) {
     self.database = database
   }
 
@@ -36,7 +36,7 @@ public struct TokenDirectory: Sendable {
   ///   - shard: the user's shard.
   ///   - expiresAt: when it expires, in seconds since 1970; nil for never.
   /// - Throws: `notFound` for a user whom the login does not see; `badRow` for a label or a time that cannot be.
-  public func add(
+  func add(
     _ hash: [UInt8], of user: String, inShard shard: Int16, label: String?, expiresAt: Double?,
     by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Int {
@@ -54,7 +54,7 @@ public struct TokenDirectory: Sendable {
   }
 
   /// The tokens of a user, by number.
-  public func list(of user: String) async throws(JobQueueError) -> [TokenRecord] {
+  func list(of user: String) async throws(JobQueueError) -> [TokenRecord] {
     let shard = try await ShardDirectory(database).shard(of: user)
     return try await Statement(
       SQLFunction(
@@ -77,7 +77,7 @@ public struct TokenDirectory: Sendable {
   ///
   /// - Parameter number: the token's; nil for all.
   /// - Throws: `notFound` for a user whom the login does not see, and for a token that there is not.
-  public func revoke(
+  func revoke(
     _ number: Int?, of user: String, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Int {
     let shard = try await ShardDirectory(database).shard(of: user)

@@ -38,91 +38,91 @@ public struct AddedUser: Sendable, Equatable {
   /// The shard in which the user lives.
   public let shard: Int16
   /// Whether the user is new; if not, nothing was changed.
-  public let isNew: Bool
+  let isNew: Bool
 }
 
 /// All that is kept of a user.
-public struct UserDetail: Sendable, Equatable {
+struct UserDetail: Sendable, Equatable {
   /// What the operator calls the user.
-  public let reference: String
+  let reference: String
   /// The shard in which the user lives.
-  public let shard: Int16
+  let shard: Int16
   /// The user's number.
-  public let userID: Int64
+  let userID: Int64
   /// The zone in which the user's months are counted.
-  public let zone: String
+  let zone: String
   /// The clinic whose the user is; nil for none.
-  public var clinic: String?
+  var clinic: String?
   /// When the user was added, in seconds since 1970.
-  public let createdAt: Double
+  let createdAt: Double
   /// The plan in force; nil when there is none yet.
-  public let plan: String?
+  let plan: String?
   /// The plan's name for people.
-  public let planDisplayName: String?
+  let planDisplayName: String?
   /// The plans the user has had and will have, each with the time from which it holds (nil: from the
   /// beginning), the oldest first.
-  public let planHistory: [PlanEntry]
+  let planHistory: [PlanEntry]
   /// The present month.
-  public let period: Period
+  let period: Period
   /// From when until when the present month is; nil where it was not asked for.
-  public var present: UserPeriod?
+  var present: UserPeriod?
   /// The limit of the present month; nil for none.
-  public let limit: Int?
+  let limit: Int?
   /// Units in use in the present month.
-  public let used: Int
+  let used: Int
   /// Units refunded in the present month.
-  public let refunded: Int
+  let refunded: Int
   /// Submits refused by the limit in the present month.
-  public let refused: Int
+  let refused: Int
   /// Jobs of the present month that have been analysed.
-  public let analysed: Int
+  let analysed: Int
   /// Who the user is; nil when nothing is known.
-  public let profile: Profile?
+  let profile: Profile?
   /// By which the picture that stands for the user is found; nil where it was not asked for.
-  public var appearance: UserAppearance?
+  var appearance: UserAppearance?
 
   /// What is left of the limit; nil when there is no limit.
-  public var remaining: Int? { limit.map { max(0, $0 - used) } }
+  var remaining: Int? { limit.map { max(0, $0 - used) } }
   /// Jobs of the present month that are not finished.
-  public var open: Int { max(0, used - analysed) }
+  var open: Int { max(0, used - analysed) }
 }
 
 /// A plan and the time from which a user has it.
-public struct PlanEntry: Sendable, Equatable {
+struct PlanEntry: Sendable, Equatable {
   /// The plan's name.
-  public let plan: String
+  let plan: String
   /// From when, in seconds since 1970; nil: from the beginning.
-  public let from: Double?
+  let from: Double?
 
   /// An entry with its parts.
-  public init(plan: String, from: Double?) {
+  init(plan: String, from: Double?) {
     self.plan = plan
     self.from = from
   }
 }
 
 /// Who a user is, as far as it is known.
-public struct Profile: Sendable, Equatable {
+struct Profile: Sendable, Equatable {
   /// The name.
-  public let name: String?
+  let name: String?
   /// The e-mail address.
-  public let email: String?
+  let email: String?
   /// The day of birth, as `1980-05-31`.
-  public var birthday: String?
+  var birthday: String?
   /// The postal address.
-  public var address: String?
+  var address: String?
   /// The gender, in a word of the person's own choosing; nil: not stated.
-  public var gender: String?
+  var gender: String?
   /// The subscription at the endpoint.
-  public let endpointSubscription: String?
+  let endpointSubscription: String?
   /// The endpoint's own count of analyses, which may differ from ours.
-  public let endpointCount: Int?
+  let endpointCount: Int?
   /// When the endpoint last reset its count, in seconds since 1970.
-  public let lastReset: Double?
+  let lastReset: Double?
   /// When this was last changed, in seconds since 1970.
-  public let updatedAt: Double
+  let updatedAt: Double
   /// Where the photo is: all of it may be a secret.
-  public var photoURL: String?
+  var photoURL: String?
 }
 
 /// A line of the list of users.

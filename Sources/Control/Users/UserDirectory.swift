@@ -52,7 +52,7 @@ public struct UserDirectory: Sendable {
   }
 
   /// All that is kept of a user; nil when there is no such user.
-  public func show(_ reference: String) async throws(JobQueueError) -> UserDetail? {
+  func show(_ reference: String) async throws(JobQueueError) -> UserDetail? {
     let shard = try await shards.shard(of: reference)
     let account = try await Statement(
       SQLFunction(
@@ -119,7 +119,7 @@ public struct UserDirectory: Sendable {
   /// Sets the zone in which a user's coming jobs are counted; jobs that exist keep their month.
   ///
   /// - Throws: `notFound` for an unknown user, `invalid` for an unknown zone.
-  public func setZone(
+  func setZone(
     _ reference: String, zone: String, by actor: AuditActor? = nil
   ) async throws(JobQueueError) {
     try await requireZone(zone)
@@ -198,7 +198,7 @@ extension UserDirectory {
   /// Sets where a user's photo is; nil for nowhere. Whether it may be fetched from there, the caller has judged.
   ///
   /// - Throws: `notFound` for an unknown user, `invalid` for an address that is too long.
-  public func setPhoto(_ reference: String, url: String?) async throws(JobQueueError) {
+  func setPhoto(_ reference: String, url: String?) async throws(JobQueueError) {
     if let url, url.unicodeScalars.count > Self.longestAddress {
       throw JobQueueError(.invalid, "A photo's address has at most \(Self.longestAddress) characters.")
     }

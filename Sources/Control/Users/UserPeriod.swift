@@ -1,53 +1,53 @@
 import PostgreSQL
-public import Queue
-public import Support
+import Queue
+import Support
 
 /// The present period of a user: what is called a month, and ends on the day of the user's anchor.
-public struct UserPeriod: Sendable, Equatable {
+struct UserPeriod: Sendable, Equatable {
   /// An anchor that comes after the one that is in force.
-  public struct Change: Sendable, Equatable {
+  struct Change: Sendable, Equatable {
     /// The first month that ends on it.
-    public let from: Period
+    let from: Period
     /// The day of the month.
-    public let anchor: Int
+    let anchor: Int
   }
 
   /// The month by which it is labelled: the one in which it ends.
-  public let month: Period
+  let month: Period
   /// The day of the month on which it ends; 1 for a calendar month.
-  public let anchor: Int
+  let anchor: Int
   /// The first moment, by the clocks of the user's zone.
-  public let from: LocalTime
+  let from: LocalTime
   /// The first moment that is no longer in it: when the limit is free again.
-  public let until: LocalTime
+  let until: LocalTime
   /// The change of the anchor that is to come; nil for none.
-  public let next: Change?
+  let next: Change?
 }
 
 /// What setting an anchor came to.
-public struct AnchorChange: Sendable, Equatable {
+struct AnchorChange: Sendable, Equatable {
   /// The first month that ends on it; nil for all of them.
-  public let from: Period?
+  let from: Period?
   /// Whether it is another than before.
-  public let isChanged: Bool
+  let isChanged: Bool
   /// The first month of it that is not over.
-  public let month: Period
+  let month: Period
   /// From when until when that is, by the clocks of the user's zone.
-  public let start, end: LocalTime
+  let start, end: LocalTime
 
   /// How many days that month has.
-  public var days: Int { end.date.number - start.date.number }
+  var days: Int { end.date.number - start.date.number }
 }
 
 extension UserDirectory {
   /// The days of a month that can be an anchor; 1 is the calendar month.
-  public static let anchors = 1...31
+  static let anchors = 1...31
 
   /// Sets the day of the month on which a user's periods end.
   ///
   /// - Parameter from: the first month that ends on it; nil for the first that has neither begun nor been counted in.
   /// - Throws: `notFound` for an unknown user, `badRow` for a month that has begun or in which something is counted.
-  public func setPeriod(
+  func setPeriod(
     _ reference: String, anchor: Int, from: Period? = nil, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> AnchorChange {
     let shard = try await shards.shard(of: reference)

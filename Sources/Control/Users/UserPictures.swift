@@ -1,45 +1,45 @@
 import PostgreSQL
-public import Queue
-public import Support
+import Queue
+import Support
 
 /// What shows who a user is: name, photo, and the logos of the clinic.
 ///
 /// It shows itself nowhere: whoever has the photo's address may have the photo.
-public struct UserAppearance: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+struct UserAppearance: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
   /// What the operator calls the user.
-  public let reference: String
+  let reference: String
   /// The user's name.
-  public let name: String?
+  let name: String?
   /// Where the photo is.
-  public let photoURL: String?
+  let photoURL: String?
   /// The user's clinic, and what it is.
-  public let clinic: String?
+  let clinic: String?
   /// What the clinic is.
-  public let kind: ClinicKind?
+  let kind: ClinicKind?
   /// The SHA-256 of the clinic's logos.
-  public let logo, pharmacyLogo: String?
+  let logo, pharmacyLogo: String?
 
   /// The picture that stands for the user: the address of the photo, or the SHA-256 of a logo.
-  public var picture: UserPicture<String, String> { picture(photo: photoURL) }
+  var picture: UserPicture<String, String> { picture(photo: photoURL) }
 
   /// The picture that stands for the user, where the photo is as given.
-  public func picture<Photo>(photo: Photo?) -> UserPicture<Photo, String> {
+  func picture<Photo>(photo: Photo?) -> UserPicture<Photo, String> {
     UserPicture(photo: photo, kind: kind, logo: logo, pharmacyLogo: pharmacyLogo, name: name ?? reference)
   }
 
   /// The user alone.
-  public var description: String { reference }
+  var description: String { reference }
   /// The user alone.
-  public var debugDescription: String { reference }
+  var debugDescription: String { reference }
   /// Shows the user alone to `dump` and to a debugger's printing.
-  public var customMirror: Mirror { Mirror(self, children: ["reference": reference]) }
+  var customMirror: Mirror { Mirror(self, children: ["reference": reference]) }
 }
 
 extension UserDirectory {
   /// What shows who users are, by their references; whom the login does not see is left out.
-  public func appearances(of users: [String]) async throws(JobQueueError) -> [String: UserAppearance] {
+  func appearances(of users: [String]) async throws(JobQueueError) -> [String: UserAppearance] {
     let byShard = Dictionary(grouping: try await shards.shards(of: users)) { $0.value }
     let statements = byShard.map { shard, users in
       Statement(

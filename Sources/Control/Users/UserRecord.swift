@@ -20,21 +20,21 @@ public struct UserRecord: Sendable, Equatable {
   /// The e-mail address.
   public var email: String?
   /// The day of birth, as `1980-05-31`.
-  public var birthday: String?
+  var birthday: String?
   /// The postal address.
   public var address: String?
   /// The gender, in a word of the person's own choosing.
-  public var gender: String?
+  var gender: String?
   /// Where the photo is: all of it may be a secret.
-  public var photoURL: String?
+  var photoURL: String?
   /// The photo's name where the endpoint's back-end keeps photos (`logo` of its answer to a log-in). It is not stored.
-  public var photoName: String?
+  var photoName: String?
   /// The subscription at the endpoint.
-  public var subscription: String?
+  var subscription: String?
   /// The endpoint's own count of analyses.
-  public var analysisCount: Int?
+  var analysisCount: Int?
   /// When the endpoint last reset its count, in seconds since 1970.
-  public var lastResetDate: Double?
+  var lastResetDate: Double?
 
   /// A record that says nothing yet.
   public init(_ reference: String) {
@@ -64,14 +64,14 @@ public struct UserRecord: Sendable, Equatable {
 public struct UserChange: Sendable, Equatable {
   /// `plan`, `zone`, `anchor`, `clinic`, `name`, `email`, `birthday`, `address`, `gender`, `photo`, `subscription`, `count` or
   /// `last_reset`.
-  public let field: String
+  let field: String
   /// What it was; nil for nothing, and of a photo.
-  public let was: String?
+  let was: String?
   /// What it is; nil for nothing, and of a photo.
-  public let becomes: String?
+  let becomes: String?
 
   /// A change with its parts.
-  public init(field: String, was: String?, becomes: String?) {
+  init(field: String, was: String?, becomes: String?) {
     self.field = field
     self.was = was
     self.becomes = becomes
@@ -176,7 +176,7 @@ extension UserDirectory {
   ///
   /// - Returns: The user's number, by which the audit knows them.
   /// - Throws: `notFound` for an unknown user; `badRow` for a name that another user has or had, or that cannot be one.
-  public func rename(
+  func rename(
     _ reference: String, to name: String, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Int64 {
     let shard = try await shards.shard(of: reference)

@@ -2,7 +2,7 @@ import Support
 
 /// What one who watches has seen so far. Looks overlap, so that nothing is lost which others commit late; here each
 /// event comes out once, and those of a job in their order.
-public struct EventHistory: Sendable {
+struct EventHistory: Sendable {
   private enum Key: Hashable {
     case event(QueueEvent.Kind, JobID?, String?, Double)
     case started(JobID, Int)
@@ -26,12 +26,12 @@ public struct EventHistory: Sendable {
   /// - Parameters:
   ///   - since: From when on events are shown that happened before the first look, in seconds since 1970.
   ///   - isFiltered: Whether a part of the queue is watched.
-  public init(since: Double? = nil, isFiltered: Bool = false) {
+  init(since: Double? = nil, isFiltered: Bool = false) {
     (self.since, self.isFiltered) = (since, isFiltered)
   }
 
   /// What a look has found that is new, in the order of time.
-  public mutating func events(of look: WatchLook) -> [QueueEvent] {
+  mutating func events(of look: WatchLook) -> [QueueEvent] {
     defer { isFirst = false }
     if isFirst {
       for (job, place) in zip(look.position.jobs, look.position.places) where place > 0 {

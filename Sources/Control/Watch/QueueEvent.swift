@@ -1,11 +1,11 @@
 import PostgreSQL
 import Queue
-public import Support
+import Support
 
 /// Something that has happened in the queue.
-public struct QueueEvent: Sendable, Equatable {
+struct QueueEvent: Sendable, Equatable {
   /// What can happen, in the order in which it happens to a job.
-  public enum Kind: String, Sendable, CaseIterable {
+  enum Kind: String, Sendable, CaseIterable {
     /// A job is new.
     case submitted
     /// Cancelled or dead before, it was queued again by somebody.
@@ -33,38 +33,38 @@ public struct QueueEvent: Sendable, Equatable {
   }
 
   /// What happened.
-  public let kind: Kind
+  let kind: Kind
   /// When, by the server's clock, in seconds since 1970; of what has no time of its own, when it was seen.
-  public let at: Double
+  let at: Double
   /// The job that it happened to.
-  public var job: JobID?
+  var job: JobID?
   /// Whose job it is.
-  public var user: String?
+  var user: String?
   /// The job's lane.
-  public var lane: Lane?
+  var lane: Lane?
   /// The batch.
-  public var batch: BatchID?
+  var batch: BatchID?
   /// What the submitter calls the job.
-  public var reference: String?
+  var reference: String?
   /// The file that it was submitted from.
-  public var file: String?
+  var file: String?
   /// Which attempt it was.
-  public var attempt: Int?
+  var attempt: Int?
   /// How long the call took that brought the result.
-  public var callMilliseconds: Int?
+  var callMilliseconds: Int?
   /// The class of a failure; what was paused ("all", "type" or "endpoint"); the event that was left out.
-  public var subject: String?
+  var subject: String?
   /// The endpoint's code of a failure; the name of what was paused.
-  public var name: String?
+  var name: String?
   /// What went wrong, or why it was paused.
-  public var message: String?
+  var message: String?
   /// The login that did it.
-  public var by: String?
+  var by: String?
   /// How many were refused or left out.
-  public var count: Int?
+  var count: Int?
 
   /// Something that happened at a time.
-  public init(_ kind: Kind, at: Double) {
+  init(_ kind: Kind, at: Double) {
     (self.kind, self.at) = (kind, at)
   }
 }

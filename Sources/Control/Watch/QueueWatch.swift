@@ -1,20 +1,20 @@
-public import PostgreSQL
-public import Queue
-public import Support
+import PostgreSQL
+import Queue
+import Support
 
 /// Looks at what happens in the queue, one statement a look.
-public struct QueueWatch: Sendable {
+struct QueueWatch: Sendable {
   /// What is watched.
-  public struct Filter: Sendable, Equatable {
+  struct Filter: Sendable, Equatable {
     /// Only this user's jobs.
-    public var user: String?
+    var user: String?
     /// Only jobs of this batch.
-    public var batch: BatchID?
+    var batch: BatchID?
     /// Only jobs of this type.
-    public var kind: AnalysisKind?
+    var kind: AnalysisKind?
 
     /// A filter; of everything, unless something is named.
-    public init(user: String? = nil, batch: BatchID? = nil, kind: AnalysisKind? = nil) {
+    init(user: String? = nil, batch: BatchID? = nil, kind: AnalysisKind? = nil) {
       (self.user, self.batch, self.kind) = (user, batch, kind)
     }
   }
@@ -23,12 +23,12 @@ public struct QueueWatch: Sendable {
   private let filter: Filter
 
   /// The events of a database that a filter means.
-  public init(_ database: ConnectionPool, _ filter: Filter = Filter()) {
+  init(_ database: ConnectionPool, _ filter: Filter = Filter()) {
     (self.database, self.filter) = (database, filter)
   }
 
   /// The server's clock, in seconds since 1970.
-  public func now() async throws(JobQueueError) -> Double {
+  func now() async throws(JobQueueError) -> Double {
     try await Statement.serverTime.run(on: database).secondsSince1970
   }
 
@@ -40,7 +40,7 @@ public struct QueueWatch: Sendable {
   ///   - since: From when on the first look is to tell, in seconds since 1970.
   ///   - ahead: How many waiting jobs of each lane are followed.
   ///   - limit: How many new jobs are answered at most.
-  public func look(
+  func look(
     after position: WatchPosition?, since: Double? = nil, ahead: Int = 500, limit: Int = 5000
   ) async throws(JobQueueError) -> WatchLook {
     let statement = Statement(
@@ -79,9 +79,9 @@ public struct QueueWatch: Sendable {
 }
 
 /// Where a look ended, and the next begins.
-public struct WatchPosition: Sendable, Equatable {
+struct WatchPosition: Sendable, Equatable {
   /// When it was, in seconds since 1970.
-  public let at: Double
+  let at: Double
   let job: Int64
   let audit: Int64
   let horizon: Int64
@@ -93,15 +93,15 @@ public struct WatchPosition: Sendable, Equatable {
 }
 
 /// What a look has found.
-public struct WatchLook: Sendable, Equatable {
+struct WatchLook: Sendable, Equatable {
   /// What happened, and what an earlier look may have found already.
   var events: [QueueEvent]
   /// From where the next look goes on.
-  public let position: WatchPosition
+  let position: WatchPosition
   /// Whether there is more, and the next look is due at once.
-  public let isCut: Bool
+  let isCut: Bool
   /// Of how many lanes more was claimed since the look before than that one had looked ahead.
-  public let outrun: Int
+  let outrun: Int
   /// How many jobs workers have reported as ended, in all.
   let reported: Int?
 

@@ -1,18 +1,18 @@
-public import PostgreSQL
-public import Queue
+import PostgreSQL
+import Queue
 
 /// By what a webhook is known: `W3`.
-public struct WebhookID: Hashable, Sendable, CustomStringConvertible {
+struct WebhookID: Hashable, Sendable, CustomStringConvertible {
   /// The number.
-  public let value: Int32
+  let value: Int32
 
   /// The id with a number.
-  public init(_ value: Int32) {
+  init(_ value: Int32) {
     self.value = value
   }
 
   /// Reads `W3` or `3`; nil for anything else.
-  public init?(_ text: String) {
+  init?(_ text: String) {
     let digits = text.first == "W" || text.first == "w" ? text.dropFirst() : text[...]
     guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int32(digits), value > 0 else {
       return nil
@@ -21,24 +21,24 @@ public struct WebhookID: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// `W3`.
-  public var description: String { "W\(value)" }
+  var description: String { "W\(value)" }
 }
 
 /// By what an event is known, to its receiver too: `evt_0_17`.
-public struct WebhookEventID: Hashable, Sendable, CustomStringConvertible {
+struct WebhookEventID: Hashable, Sendable, CustomStringConvertible {
   /// The shard of the job that it is about.
-  public let shard: Int16
+  let shard: Int16
   /// Its number there.
-  public let number: Int64
+  let number: Int64
 
   /// The id with a shard and a number.
-  public init(shard: Int16, number: Int64) {
+  init(shard: Int16, number: Int64) {
     self.shard = shard
     self.number = number
   }
 
   /// Reads `evt_0_17`; nil for anything else.
-  public init?(_ text: String) {
+  init?(_ text: String) {
     let parts = text.split(separator: "_", omittingEmptySubsequences: false)
     guard parts.count == 3, parts[0] == "evt", let shard = Int16(parts[1]), let number = Int64(parts[2]),
       shard >= 0, number > 0
@@ -47,13 +47,13 @@ public struct WebhookEventID: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// `evt_0_17`.
-  public var description: String { "evt_\(shard)_\(number)" }
+  var description: String { "evt_\(shard)_\(number)" }
 }
 
 /// A webhook: of its address the host alone.
-public struct Webhook: Sendable, Equatable {
+struct Webhook: Sendable, Equatable {
   /// Whose jobs it receives.
-  public enum Owner: Sendable, Equatable {
+  enum Owner: Sendable, Equatable {
     /// Those of all users of a clinic, by its name.
     case clinic(String)
     /// Those of a user.
@@ -61,51 +61,51 @@ public struct Webhook: Sendable, Equatable {
   }
 
   /// Its number.
-  public let id: WebhookID
+  let id: WebhookID
   /// Whose jobs it receives.
-  public let owner: Owner
+  let owner: Owner
   /// Where it is.
-  public let host: String
+  let host: String
   /// Whether it receives what was found, too.
-  public let hasFindings: Bool
+  let hasFindings: Bool
   /// When it was added, and when it last took an event and last did not, in seconds since 1970.
-  public let createdAt: Double
+  let createdAt: Double
   /// When it last took an event.
-  public let lastSuccessAt: Double?
+  let lastSuccessAt: Double?
   /// When it last did not.
-  public let lastFailureAt: Double?
+  let lastFailureAt: Double?
   /// Why it did not.
-  public let lastFailure: String?
+  let lastFailure: String?
   /// How often in a row it has failed now.
-  public let failures: Int
+  let failures: Int
   /// Since when it is switched off; nil: it is on.
-  public let offAt: Double?
+  let offAt: Double?
   /// Why it is off: `failed` or `gone`.
-  public let offReason: String?
+  let offReason: String?
   /// How many events are still to be sent to it; 10,001 stands for more than 10,000.
-  public let waiting: Int
+  let waiting: Int
   /// Since when the first of them is due; later than now for one that is tried again then.
-  public let dueSince: Double?
+  let dueSince: Double?
 }
 
 /// What came of an event.
-public struct WebhookEventState: Sendable, Equatable {
+struct WebhookEventState: Sendable, Equatable {
   /// Whether it was delivered or given up.
-  public let isOver: Bool
+  let isOver: Bool
   /// How often it has been tried.
-  public let attempts: Int
+  let attempts: Int
   /// Whether it was delivered.
-  public let isDelivered: Bool
+  let isDelivered: Bool
   /// Why it was not.
-  public let failure: String?
+  let failure: String?
 }
 
 /// The webhooks of a database.
-public struct WebhookDirectory: Sendable {
+struct WebhookDirectory: Sendable {
   private let database: ConnectionPool
 
   /// Which events are sent again.
-  public enum Replay: Sendable {
+  enum Replay: Sendable {
     /// Those since a moment, in seconds since 1970.
     case since(Double)
     /// One.
@@ -115,12 +115,12 @@ public struct WebhookDirectory: Sendable {
   }
 
   /// The webhooks of a database.
-  public init(_ database: ConnectionPool) {
+  init(_ database: ConnectionPool) {
     self.database = database
   }
 
   /// Those that the login sees, by number.
-  public func list() async throws(JobQueueError) -> [Webhook] {
+  func list() async throws(JobQueueError) -> [Webhook] {
     try await Statement(
       SQLFunction(
         "list_webhooks", 0, "o_webhook", "o_clinic", "o_user", "o_host", "o_has_findings", "o_created_at",
@@ -134,7 +134,7 @@ public struct WebhookDirectory: Sendable {
   /// Adds one, with its secret as it is encrypted for its address.
   ///
   /// - Throws: `notFound` for an unknown user or clinic; `badRow` where the address is refused.
-  public func add(
+  func add(
     _ url: String, of owner: Webhook.Owner, secret: [UInt8], hasFindings: Bool, allowsPlainHTTP: Bool,
     by actor: AuditActor?
   ) async throws(JobQueueError) -> WebhookID {
@@ -165,7 +165,7 @@ public struct WebhookDirectory: Sendable {
   }
 
   /// Removes one, with the events that were not sent yet.
-  public func remove(_ id: WebhookID, by actor: AuditActor?) async throws(JobQueueError) {
+  func remove(_ id: WebhookID, by actor: AuditActor?) async throws(JobQueueError) {
     try await Statement(
       SQLFunction("remove_webhook", 1), [.int32(id.value)], while: "removing webhook \(id)"
     ) { _ in
@@ -173,7 +173,7 @@ public struct WebhookDirectory: Sendable {
   }
 
   /// Has a worker send one an event that is about no job.
-  public func test(_ id: WebhookID, by actor: AuditActor?) async throws(JobQueueError) -> WebhookEventID {
+  func test(_ id: WebhookID, by actor: AuditActor?) async throws(JobQueueError) -> WebhookEventID {
     try await Statement(
       SQLFunction("test_webhook", 1, "o_shard", "o_event"), [.int32(id.value)], while: "testing webhook \(id)"
     ) { rows in
@@ -183,7 +183,7 @@ public struct WebhookDirectory: Sendable {
   }
 
   /// What came of an event; nil where there is none of that number any more.
-  public func state(of event: WebhookEventID) async throws(JobQueueError) -> WebhookEventState? {
+  func state(of event: WebhookEventID) async throws(JobQueueError) -> WebhookEventState? {
     try await Statement(
       SQLFunction(
         "webhook_event_state", 2, "o_is_over", "o_attempts", "o_delivered_at", "o_failure"),
@@ -199,7 +199,7 @@ public struct WebhookDirectory: Sendable {
   }
 
   /// Has events of one sent again, and switches it on if it was off; answers how many.
-  public func replay(
+  func replay(
     _ id: WebhookID, _ which: Replay, by actor: AuditActor?
   ) async throws(JobQueueError) -> Int {
     let parameters: [Parameter]
@@ -223,7 +223,7 @@ public struct WebhookDirectory: Sendable {
   // MARK: Keys
 
   /// How many secrets are under each key of the key file, by the key's number.
-  public func keys() async throws(JobQueueError) -> [Int64: Int] {
+  func keys() async throws(JobQueueError) -> [Int64: Int] {
     try await Statement(
       SQLFunction("webhook_keys", 0, "o_key", "o_webhooks"), [], while: "counting the webhooks' keys"
     ) { rows in
@@ -233,17 +233,17 @@ public struct WebhookDirectory: Sendable {
   }
 
   /// A webhook's secret as it is encrypted, and the address for which it is.
-  public struct StoredSecret: Sendable {
+  struct StoredSecret: Sendable {
     /// The webhook.
-    public let id: WebhookID
+    let id: WebhookID
     /// Its address; all of it but the host may be a secret.
-    public let url: String
+    let url: String
     /// The secret as it is encrypted.
-    public let bytes: [UInt8]
+    let bytes: [UInt8]
   }
 
   /// The secrets of all webhooks, which the schema's owner may read.
-  public func secrets() async throws(JobQueueError) -> [StoredSecret] {
+  func secrets() async throws(JobQueueError) -> [StoredSecret] {
     try await Statement(
       SQLFunction("webhook_secrets", 0, "o_webhook", "o_url", "o_secret"), [],
       while: "reading the webhooks' secrets"
@@ -257,7 +257,7 @@ public struct WebhookDirectory: Sendable {
   }
 
   /// Stores a secret as it is under another key; false where it was changed or removed meanwhile.
-  public func rewrap(_ secret: StoredSecret, to bytes: [UInt8]) async throws(JobQueueError) -> Bool {
+  func rewrap(_ secret: StoredSecret, to bytes: [UInt8]) async throws(JobQueueError) -> Bool {
     try await Statement(
       SQLFunction("rewrap_webhook", 3), [.int32(secret.id.value), .bytes(secret.bytes), .bytes(bytes)],
       while: "putting a webhook's secret under another key"

@@ -14,11 +14,11 @@ public struct Session: Sendable, Equatable {
   /// The token for authenticated calls.
   public var token: Secret
   /// The token by which the next one may be had; nil where the deployment has none.
-  public var refreshToken: Secret?
+  var refreshToken: Secret?
   /// The account; nil after a refresh, and where the answer does not describe it.
   public var user: EndpointUser?
   /// When the token ends by this machine's clock, in seconds since 1970; nil when nothing says so.
-  public var expiresAt: Double?
+  var expiresAt: Double?
 
   /// Reads a session.
   ///

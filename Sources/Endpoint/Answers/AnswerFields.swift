@@ -148,7 +148,7 @@ public struct DecodingFailure: Error, Equatable, Sendable, CustomStringConvertib
   /// Where in the answer, for instance `conditions[0].confidence`; empty for the answer itself.
   public let path: String
   /// What is wrong, without any of the answer's content.
-  public let problem: String
+  let problem: String
 
   init(_ path: String, _ problem: String) {
     self.path = path

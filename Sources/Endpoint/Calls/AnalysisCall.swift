@@ -120,9 +120,9 @@ public struct CallAnswer: Sendable {
   /// When what happened, of the request that was answered.
   public var timing: Timing
   /// How many bytes that request sent.
-  public var sentBytes: Int
+  var sentBytes: Int
   /// Whether a kept-alive connection served it.
-  public var connectionReused: Bool
+  var connectionReused: Bool
   /// How many requests were made: two when the token had ended.
   public var calls: Int
 }

@@ -116,7 +116,7 @@ public struct AccountCalls: Sendable {
   }
 
   /// Gets a token for a refresh token, which may be good for one use only: the call is never repeated by itself.
-  public func refresh(_ token: Secret) async throws(CallFailure) -> Session {
+  func refresh(_ token: Secret) async throws(CallFailure) -> Session {
     let body: JSONValue = .object([
       JSONValue.Member(name: transport.endpoint.fields.refreshToken, value: .string(token.reveal()))
     ])

@@ -4,7 +4,7 @@ public import Support
 /// The endpoint's API: one value for each endpoint, shared by all who call it.
 public struct ModelClient: Sendable {
   /// The token of the service account; nil where calls are made without one.
-  public let tokens: TokenProvider?
+  let tokens: TokenProvider?
   /// The calls that make or renew a token.
   public let accounts: AccountCalls
   let transport: Transport

@@ -13,7 +13,7 @@ public enum WorkerOptions {
     "endpoint", .string, valueName: "url", environment: "ANALYSIS_ENDPOINT", key: "endpoint",
     help: "Base address of the endpoint.")
   /// `--endpoint-for`.
-  public static let endpointFor = Option(
+  static let endpointFor = Option(
     repeating: "endpoint-for", .string, valueName: "type=url", environment: "ANALYSIS_ENDPOINT_FOR",
     key: "endpoint-for", help: "Another endpoint for one type, for instance ear=https://ears.example.org.")
   /// `--dialect`.
@@ -96,7 +96,7 @@ public enum WorkerOptions {
     "ca-file", .path, environment: "ANALYSIS_CA_FILE", key: "ca-file",
     help: "Certificate authorities to trust for the endpoint, instead of the system's.")
   /// `--endpoint-pin`.
-  public static let pins = Option(
+  static let pins = Option(
     repeating: "endpoint-pin", .string, valueName: "sha256//…", key: "endpoint-pins",
     help:
       "Call only an endpoint with this public key: the SHA-256 of its SubjectPublicKeyInfo in base64. Give the "
@@ -118,7 +118,7 @@ public enum WorkerOptions {
     "allow-plain-http", key: "allow-plain-http",
     help: "Allow an endpoint without TLS that is not this machine.")
   /// `--normal-id`.
-  public static let normalIDs = Option(
+  static let normalIDs = Option(
     repeating: "normal-id", .string, key: "normal-ids",
     help: "Ids of conditions that mean that nothing was found; default normal, healthy.")
   /// `--metrics`.

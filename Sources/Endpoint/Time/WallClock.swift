@@ -5,7 +5,7 @@ public struct WallClock: Sendable {
   /// Seconds since 1970.
   public var now: @Sendable () -> Double
   /// The clock for pauses, which never jumps.
-  public var monotonic: @Sendable () -> ContinuousClock.Instant
+  var monotonic: @Sendable () -> ContinuousClock.Instant
 
   /// A clock of the caller's.
   public init(

@@ -2,7 +2,7 @@ internal import Support
 
 /// Keeps the service account's token: logs in, refreshes ahead of time or when the token is refused, and does each once
 /// for all callers that wait, however many they are. What it decides by is ``TokenRenewals``.
-public actor TokenProvider {
+actor TokenProvider {
   typealias Borrowed = TokenRenewals.Borrowed
 
   private struct Waiter {
@@ -27,7 +27,7 @@ public actor TokenProvider {
   }
 
   /// The number of the present token, counted from 1; 0 before the first login.
-  public var generation: Int { renewals.generation }
+  var generation: Int { renewals.generation }
 
   /// The present token, or a new one when it is about to end.
   func token() async throws(CallFailure) -> Borrowed {

@@ -1,10 +1,10 @@
-public import HTTPServing
+internal import HTTPServing
 internal import Queue
 internal import Support
 
 extension Gateway {
   /// All that apps may ask for.
-  public var routes: [HTTPRoute] {
+  var routes: [HTTPRoute] {
     var routes = [
       analyzeRoute,
       HTTPRoute(.get, "/api/analyses") { request in

@@ -77,7 +77,7 @@ public struct WrappedKey: Sendable, Equatable {
 /// An image that only a holder of its key can see.
 public struct EncryptedImage: Sendable, Equatable {
   /// By how many bytes it is longer than the image.
-  public static let overhead = AEAD.overhead
+  static let overhead = AEAD.overhead
 
   /// The nonce and the encrypted image.
   public let bytes: [UInt8]

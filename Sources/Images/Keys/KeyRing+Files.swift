@@ -3,7 +3,7 @@
 /// the content.
 extension KeyRing {
   /// By how many bytes a file is longer than its content.
-  public static let fileOverhead = idBytes + WrappedKey.byteCount + AEAD.overhead
+  static let fileOverhead = idBytes + WrappedKey.byteCount + AEAD.overhead
 
   private static let idBytes = 8
 

@@ -86,7 +86,7 @@ public struct ClaimedLease: Sendable, Equatable {
   /// The jobs, in the lane's order; none where the claim only dropped cancelled jobs.
   public var jobs: [ClaimedJob]
   /// From which virtual time on to look the next time, where cancelled jobs were dropped; nil where none were.
-  public var continueFrom: Int64?
+  var continueFrom: Int64?
 
   /// A lease with its jobs.
   public init(shard: Int16, id: Int64, lane: Lane, jobs: [ClaimedJob], continueFrom: Int64? = nil) {

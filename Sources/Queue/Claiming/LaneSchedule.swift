@@ -6,9 +6,9 @@ public import Support
 /// the most urgent first. Quarantined jobs come last, but on the turns of bulk first, so that they are never starved. The
 /// types take turns within a priority. A lane that was found empty is left out for a short time, and when all were
 /// found empty nothing is asked until somebody knows of a job.
-public struct LaneSchedule: Sendable {
+struct LaneSchedule: Sendable {
   /// How many claims begin with each priority; it may change at any time.
-  public var shares: LaneShares {
+  var shares: LaneShares {
     didSet { if shares != oldValue { claims = 0 } }
   }
 
@@ -22,14 +22,14 @@ public struct LaneSchedule: Sendable {
   private var quarantinesWithJobs: Set<Lane> = []
 
   /// The schedule of a worker that serves some types.
-  public init(kinds: [AnalysisKind], rules: ClaimRules = .init()) {
+  init(kinds: [AnalysisKind], rules: ClaimRules = .init()) {
     self.kinds = kinds
     self.rules = rules
     shares = rules.shares
   }
 
   /// Every lane that the worker serves.
-  public var lanes: [Lane] { kinds.flatMap(Lane.all(of:)) }
+  var lanes: [Lane] { kinds.flatMap(Lane.all(of:)) }
 
   /// The lanes for the next claim, in order, each with how many jobs may be taken from it; none when all are known
   /// to be empty.
@@ -38,7 +38,7 @@ public struct LaneSchedule: Sendable {
   ///   - count: how many jobs the claim may take in all.
   ///   - paused: types that are not to be started now.
   ///   - quarantineInFlight: whether this process runs a quarantined job now; then no other is asked for.
-  public mutating func next(
+  mutating func next(
     count: Int, paused: Set<AnalysisKind>, quarantineInFlight: Bool, now: ContinuousClock.Instant
   ) -> [(lane: Lane, limit: Int)] {
     guard count > 0, !isIdle(paused: paused, quarantineInFlight: quarantineInFlight) else { return [] }
@@ -54,19 +54,19 @@ public struct LaneSchedule: Sendable {
   }
 
   /// A lane was asked and had fewer jobs than it might have given.
-  public mutating func foundEmpty(_ lane: Lane, now: ContinuousClock.Instant) {
+  mutating func foundEmpty(_ lane: Lane, now: ContinuousClock.Instant) {
     emptySince[lane] = now
     quarantinesWithJobs.remove(lane)
   }
 
   /// A lane gave all that it was asked for, or is known to have jobs.
-  public mutating func foundJobs(_ lane: Lane) {
+  mutating func foundJobs(_ lane: Lane) {
     emptySince[lane] = nil
     if lane.isQuarantine { quarantinesWithJobs.insert(lane) }
   }
 
   /// Something was queued: every lane is asked again.
-  public mutating func wakeUp() {
+  mutating func wakeUp() {
     emptySince.removeAll(keepingCapacity: true)
   }
 
@@ -74,7 +74,7 @@ public struct LaneSchedule: Sendable {
   ///
   /// The quarantined jobs are left out, whom a process may not be allowed to ask for. But they come one at a time: while
   /// there are more, the next is not made to wait.
-  public func isIdle(paused: Set<AnalysisKind> = [], quarantineInFlight: Bool) -> Bool {
+  func isIdle(paused: Set<AnalysisKind> = [], quarantineInFlight: Bool) -> Bool {
     let kinds = kinds.filter { !paused.contains($0) }
     if !quarantineInFlight, kinds.contains(where: { quarantinesWithJobs.contains(.quarantine(of: $0)) }) {
       return false
@@ -112,9 +112,9 @@ public struct ClaimRules: Sendable, Equatable {
   /// How many claims begin with each priority.
   public var shares: LaneShares
   /// How long a lane that was found empty is left out while others have jobs.
-  public var emptyLanePause: Duration
+  var emptyLanePause: Duration
   /// How long a scan mark may run ahead before it falls back.
-  public var fallBackInterval: Duration
+  var fallBackInterval: Duration
 
   /// The usual numbers: of eight claims five for urgent jobs, two for normal ones and one for bulk, 50 ms for an
   /// empty lane, a fall back at least every 250 ms.

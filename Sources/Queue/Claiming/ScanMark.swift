@@ -6,11 +6,11 @@
 /// 250 ms, so that a job which was given a smaller virtual time meanwhile is found. What committed later
 /// than that is found by a sweep from zero, which one process makes about once a minute: it lowers the
 /// published mark, and the next claim of every worker that hears of it falls back there.
-public struct ScanMark: Sendable, Equatable {
+struct ScanMark: Sendable, Equatable {
   /// The furthest virtual time that was claimed; what is published.
-  public private(set) var furthest: Int64 = 0
+  private(set) var furthest: Int64 = 0
   /// The published mark, as last heard.
-  public private(set) var scanFrom: Int64 = 0
+  private(set) var scanFrom: Int64 = 0
 
   private var position: Int64 = 0
   private var fellBackAt: ContinuousClock.Instant
@@ -18,13 +18,13 @@ public struct ScanMark: Sendable, Equatable {
   private let interval: Duration
 
   /// A mark that starts from zero and falls back at least once an `interval`.
-  public init(now: ContinuousClock.Instant, interval: Duration = .milliseconds(250)) {
+  init(now: ContinuousClock.Instant, interval: Duration = .milliseconds(250)) {
     fellBackAt = now
     self.interval = interval
   }
 
   /// From where to claim now.
-  public mutating func start(now: ContinuousClock.Instant) -> Int64 {
+  mutating func start(now: ContinuousClock.Instant) -> Int64 {
     if mustFallBack || now - fellBackAt >= interval {
       position = scanFrom
       mustFallBack = false
@@ -39,7 +39,7 @@ public struct ScanMark: Sendable, Equatable {
   ///   - from: what ``start(now:)`` gave for the claim.
   ///   - last: the greatest virtual time claimed; nil when nothing was.
   ///   - short: whether there were fewer jobs than asked for.
-  public mutating func claimed(from: Int64, last: Int64?, short: Bool) {
+  mutating func claimed(from: Int64, last: Int64?, short: Bool) {
     if let last {
       furthest = max(furthest, last)
       position = max(from, last)
@@ -48,20 +48,20 @@ public struct ScanMark: Sendable, Equatable {
   }
 
   /// Something was queued or came back: the next claim falls back.
-  public mutating func wakeUp() {
+  mutating func wakeUp() {
     mustFallBack = true
   }
 
   /// Takes in the published mark. One that was lowered, by a sweep or when the database was restored, is fallen back
   /// to by the next claim; a mark that lies behind it, since others have claimed meanwhile, is moved up to it at once.
-  public mutating func published(_ scanFrom: Int64) {
+  mutating func published(_ scanFrom: Int64) {
     if scanFrom < self.scanFrom { mustFallBack = true }
     self.scanFrom = scanFrom
     position = max(position, scanFrom)
   }
 
   /// Whether a short claim from here means that the lane is empty.
-  public func provesEmpty(from: Int64) -> Bool {
+  func provesEmpty(from: Int64) -> Bool {
     from <= scanFrom
   }
 }

@@ -116,7 +116,7 @@ public struct ShardClaims: Sendable {
 /// What is published of a lane.
 public struct PublishedMark: Sendable, Equatable {
   /// From where it is to be scanned.
-  public var scanFrom: Int64
+  var scanFrom: Int64
   /// How far it was claimed, as far as workers have said.
   public var furthest: Int64
 

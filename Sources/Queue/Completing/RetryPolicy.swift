@@ -15,9 +15,9 @@ public struct RetryPolicy: Sendable, Equatable {
   /// The longest delay after any attempt.
   public var cap: Duration
   /// The longest delay of an attempt that did not count, which therefore does not grow.
-  public var freeCap: Duration
+  var freeCap: Duration
   /// The longest time that an endpoint may ask for.
-  public var maximumRetryAfter: Duration
+  var maximumRetryAfter: Duration
 
   /// The usual delays: up to 1 s after the first attempt, doubled with each, up to 10 minutes; up to
   /// 10 s after an attempt that did not count; an endpoint may ask for up to an hour.

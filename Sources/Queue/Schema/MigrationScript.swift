@@ -1,4 +1,3 @@
-
 /// All that a migration runs, as SQL that `psql` runs as it stands: each step is a transaction, which does the same and
 /// leaves the same record as the migrator's own.
 struct MigrationScript {

@@ -162,5 +162,5 @@ public struct SchemaStatus: Sendable, Equatable {
   public let unknown: [Int]
 
   /// Whether a migrator of this program would change nothing.
-  public var isCurrent: Bool { pending.isEmpty && outdatedFunctions.isEmpty && unknown.isEmpty }
+  var isCurrent: Bool { pending.isEmpty && outdatedFunctions.isEmpty && unknown.isEmpty }
 }

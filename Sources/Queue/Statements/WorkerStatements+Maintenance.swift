@@ -93,7 +93,7 @@ extension WorkerStatements {
 
   /// Wakes the workers that listen on `analysis_jobs` when the transaction commits; answers false, and wakes nobody,
   /// where others have just been woken.
-  public static func wakeWorkers(shard: Int16) -> Statement<Bool> {
+  static func wakeWorkers(shard: Int16) -> Statement<Bool> {
     Statement(SQLFunction("wake_workers", 1), [.int16(shard)], while: "waking the workers") { rows in
       try rows.single().bool("wake_workers")
     }

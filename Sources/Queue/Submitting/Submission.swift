@@ -18,7 +18,7 @@ public enum SubmittedImage: Sendable, Equatable {
   }
 
   /// How many bytes have to be sent.
-  public var byteCount: Int {
+  var byteCount: Int {
     switch self {
     case .bytes(let bytes, _, _, _, _, _): bytes.count
     case .known: 0
@@ -83,7 +83,7 @@ public struct Submission: Sendable, Equatable {
 /// How much a submitter puts into one call, and how patient it is.
 public struct SubmitLimits: Sendable, Equatable {
   /// Image bytes in one call, unless one image alone is larger.
-  public var maximumBytes: Int
+  var maximumBytes: Int
   /// Jobs in one call.
   public var maximumCount: Int
   /// How often each job may be tried, from 1 to 100.
@@ -95,7 +95,7 @@ public struct SubmitLimits: Sendable, Equatable {
   /// How long a call is made again and again while the server is away: over its restart, for instance.
   public var patience: Duration
   /// The least time between two notifications of the workers.
-  public var notifyInterval: Duration
+  var notifyInterval: Duration
 
   /// The usual limits: 8 MB and 500 jobs a call, 10 attempts a job, 30 s, 5 repeats, 30 s of patience, 10 ms
   /// between notifications.

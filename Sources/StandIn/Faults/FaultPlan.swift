@@ -16,7 +16,7 @@ public struct FaultPlan: Sendable, Equatable {
   public let rules: [FaultRule]
 
   /// No failures.
-  public static let none = FaultPlan()
+  static let none = FaultPlan()
 
   private init() {
     seed = 0

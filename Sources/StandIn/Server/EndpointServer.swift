@@ -6,7 +6,7 @@ public final class EndpointServer: Sendable {
   /// The port it listens on.
   public let port: UInt16
   /// Where clients reach it, such as `http://127.0.0.1:8080`.
-  public let baseURL: String
+  let baseURL: String
   private let core: EndpointCore
   private let daemon: HTTPDaemon
 
@@ -45,7 +45,7 @@ public final class EndpointServer: Sendable {
   deinit { stop() }
 
   /// Counts since the start.
-  public var statistics: EndpointStatistics { core.statistics.snapshot(of: core) }
+  var statistics: EndpointStatistics { core.statistics.snapshot(of: core) }
 
   /// Stops: no new connection, held answers go out at once, requests that are being answered get a second to
   /// finish, the rest is cut. Returns when all is closed; a second call does nothing.

@@ -3,5 +3,5 @@ public enum ImageSize {
   /// The most bytes of a file before it is cleaned: 10 MB.
   public static let maximum = 10_000_000
   /// The most bytes of an encrypted image.
-  public static let encryptedMaximum = maximum + 512
+  static let encryptedMaximum = maximum + 512
 }

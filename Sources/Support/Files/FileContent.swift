@@ -10,13 +10,13 @@ public enum FileContent {
   /// What the system says of an open file.
   public struct Facts: Sendable {
     /// Whether it is a file and not a folder, a device or a pipe.
-    public let isRegular: Bool
+    let isRegular: Bool
     /// The lowest twelve bits of its mode.
-    public let permissions: UInt32
+    let permissions: UInt32
     /// The number of the user to whom it belongs.
     public let owner: UInt32
     /// Whether the file system lets nobody change or remove what stands in it.
-    public let isAppendOnly: Bool
+    let isAppendOnly: Bool
   }
 
   /// The file's bytes, after `check` has accepted the opened file's facts: the facts are those of the very

@@ -6,7 +6,7 @@
 /// asks for one has that one made.
 public struct JSONReader {
   /// Deeper nesting is refused: an analysis needs five levels, and recursion costs stack.
-  public static let greatestDepth = 32
+  static let greatestDepth = 32
 
   private static let fewNames = 16
 

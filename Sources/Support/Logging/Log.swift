@@ -43,7 +43,7 @@ public struct Log: Sendable {
   }
 
   /// Writes nothing.
-  public static let discard = Log(.error, .json, nil, { UnixTime(seconds: 0) }, [])
+  static let discard = Log(.error, .json, nil, { UnixTime(seconds: 0) }, [])
 
   /// Writes to standard error: lines for people on a terminal, JSON elsewhere. `NO_COLOR` is obeyed.
   public static func standardError(level: Level = .info, environment: [String: String]) -> Log {
@@ -63,7 +63,7 @@ public struct Log: Sendable {
   }
 
   /// Every step, for a developer.
-  public func trace(_ message: StaticString, _ fields: @autoclosure () -> Fields = [:]) {
+  func trace(_ message: StaticString, _ fields: @autoclosure () -> Fields = [:]) {
     write(.trace, message, fields)
   }
 

@@ -9,18 +9,18 @@ public protocol LogSink: Sendable {
 }
 
 /// Writes each line by one `write(2)`, so that lines of several threads and processes do not mix.
-public struct DescriptorSink: LogSink {
+struct DescriptorSink: LogSink {
   private let descriptor: Int32
   /// How long a line may wait for a reader that is behind.
   private static let patienceInMilliseconds: Int32 = 50
 
   /// Writes to a descriptor, which stays its owner's.
-  public init(_ descriptor: Int32) {
+  init(_ descriptor: Int32) {
     self.descriptor = descriptor
   }
 
   /// Writes the line; where the other side is gone or full, the line is lost rather than the caller held up.
-  public func write(_ line: [UInt8]) {
+  func write(_ line: [UInt8]) {
     // A pipe that is ready takes PIPE_BUF (4,096) bytes at once without blocking.
     var readiness = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     guard poll(&readiness, 1, Self.patienceInMilliseconds) > 0 else { return }
@@ -32,17 +32,17 @@ public struct DescriptorSink: LogSink {
 }
 
 /// Keeps log lines, for tests.
-public final class MemorySink: LogSink {
+final class MemorySink: LogSink {
   private let kept = Mutex<[String]>([])
 
   /// Makes an empty one.
-  public init() {}
+  init() {}
 
   /// Every line so far, without line breaks.
-  public var lines: [String] { kept.withLock { $0 } }
+  var lines: [String] { kept.withLock { $0 } }
 
   /// Keeps the line.
-  public func write(_ line: [UInt8]) {
+  func write(_ line: [UInt8]) {
     let text = String(decoding: line.last == UInt8(ascii: "\n") ? line.dropLast() : line[...], as: UTF8.self)
     kept.withLock { $0.append(text) }
   }

@@ -7,7 +7,7 @@ public final class Histogram: Sendable {
   /// What was observed so far.
   public struct Reading: Sendable, Equatable {
     /// How many were at most as long as each bound, in the order of the bounds.
-    public var cumulative: [Int]
+    var cumulative: [Int]
     /// How many there were.
     public var count: Int
     /// Seconds of all of them together.

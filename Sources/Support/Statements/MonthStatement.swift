@@ -158,7 +158,7 @@ public struct MonthStatement: Sendable, Equatable, Codable {
     /// The name for people.
     public var name: String
     /// The surer the endpoint was, the further to the right the band.
-    public var green, yellow, orange, red: Int64
+    var green, yellow, orange, red: Int64
 
     /// A condition.
     public init(_ name: String, green: Int64, yellow: Int64, orange: Int64, red: Int64) {
@@ -179,7 +179,7 @@ public struct MonthStatement: Sendable, Equatable, Codable {
     /// What they used together.
     public var used: Int64
     /// How many users stayed below their limit (all, where there is none), used it up, and went beyond it.
-    public var under, at, over: Int64
+    var under, at, over: Int64
 
     /// A plan.
     public init(_ plan: String, limit: Int64?, used: Int64, under: Int64, at: Int64, over: Int64) {

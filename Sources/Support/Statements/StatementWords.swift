@@ -52,7 +52,7 @@ package struct StatementWords {
   }
 
   /// `12.50 EUR`.
-  package func money(_ amount: DecimalText) -> String {
+  func money(_ amount: DecimalText) -> String {
     statement.currency.map { "\(amount) \($0)" } ?? amount.description
   }
 

@@ -2,9 +2,9 @@
 /// without what looks like a token, a password, an e-mail address or a name in a field. All of it goes by one list.
 public enum Redaction {
   /// The most characters of a message.
-  public static let messageLimit = 300
+  static let messageLimit = 300
   /// The most characters of the beginning of a body.
-  public static let excerptLimit = 200
+  static let excerptLimit = 200
 
   /// A message.
   public static func message(_ text: String) -> String {
@@ -43,7 +43,7 @@ extension Redaction {
 
   /// Whether a field of a log line may not be shown: one of the words that its name is made of is on the list, or
   /// all of them together are (`accessToken`, `user_name`, `e-mail`; not `hostname` or `tokens`, which are other words).
-  public static func hides(_ field: String) -> Bool {
+  static func hides(_ field: String) -> Bool {
     isSecret(field) || words(of: field).contains("name")
   }
 

@@ -59,7 +59,7 @@ public struct CivilDate: Sendable, Hashable, Codable, Comparable, CustomStringCo
   public static func < (left: CivilDate, right: CivilDate) -> Bool { left.number < right.number }
 
   /// 0 is Sunday.
-  public var weekday: Int { (number + 4).dividedDown(by: 7).rest }
+  var weekday: Int { (number + 4).dividedDown(by: 7).rest }
 
   /// The first day of the month after.
   public var startOfNextMonth: CivilDate {

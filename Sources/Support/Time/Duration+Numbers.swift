@@ -16,7 +16,7 @@ extension Duration {
   public var microseconds: Int64 { whole(1_000_000) }
 
   /// Whole nanoseconds, rounded towards zero and bounded by what the number can hold.
-  public var nanoseconds: Int64 { whole(1_000_000_000) }
+  var nanoseconds: Int64 { whole(1_000_000_000) }
 
   private func whole(_ parts: Int64) -> Int64 {
     let (seconds, attoseconds) = components

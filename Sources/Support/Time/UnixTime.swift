@@ -5,7 +5,7 @@ public struct UnixTime: Sendable, Hashable, Comparable {
   /// Since 1970-01-01T00:00:00Z.
   public let seconds: Int64
   /// 0 to 999,999,999, after `seconds`.
-  public let nanoseconds: Int32
+  let nanoseconds: Int32
 
   /// Makes a moment.
   public init(seconds: Int64, nanoseconds: Int32 = 0) {

@@ -8,7 +8,7 @@ public struct WrittenTime: Sendable, Equatable {
   /// Whether the seconds are there.
   public let hasSeconds: Bool
   /// The part of the last second, below one.
-  public let fraction: Double
+  let fraction: Double
   /// Seconds that the zone is ahead of UTC; nil where none is named.
   public let offset: Int?
 
@@ -67,7 +67,7 @@ public struct DateScanner {
   }
 
   /// Takes a fraction's digits, at least one, and returns its value below one.
-  public mutating func fraction() -> Double? {
+  mutating func fraction() -> Double? {
     let digits = rest.prefix { Self.isDigit($0) }
     guard !digits.isEmpty else { return nil }
     rest = rest.dropFirst(digits.count)

@@ -34,7 +34,7 @@ public enum DescriptorBudget {
   /// What a worker has open beside its calls: the loops, signals, standard input and output, the database's
   /// connections and those that replace them, logins, name lookups, decoders of images, and files that are read at
   /// times.
-  public static let besideCalls = 40
+  static let besideCalls = 40
 
   /// How many sockets there is room for beside that.
   ///

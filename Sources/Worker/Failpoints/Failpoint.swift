@@ -58,7 +58,7 @@ public enum Failpoint: String, Sendable, CaseIterable {
 
   extension Failpoint {
     /// Whether the worker knows there which jobs it is about.
-    public var knowsJobs: Bool {
+    var knowsJobs: Bool {
       switch self {
       case .beforeClaim, .claimSent, .beforeHeartbeat, .afterHeartbeat: false
       default: true
@@ -67,7 +67,7 @@ public enum Failpoint: String, Sendable, CaseIterable {
 
     /// Whether an action makes sense there: in the midst of a call or a statement nothing can wait, and only
     /// what asks the database can fail by it.
-    public func allows(_ action: FailpointAction) -> Bool {
+    func allows(_ action: FailpointAction) -> Bool {
       switch action {
       case .kill, .stop, .crash: true
       case .delay: ![.claimSent, .duringUpload, .storeSent].contains(self)

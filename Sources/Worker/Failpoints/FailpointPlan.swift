@@ -10,7 +10,7 @@
       /// Where.
       public var failpoint: Failpoint
       /// Only when it is about this job; nil for every job.
-      public var job: JobID?
+      var job: JobID?
       /// What happens.
       public var action: FailpointAction
       /// At which time that the rule's failpoint is reached, from 1; nil for every time.
@@ -27,7 +27,7 @@
     }
 
     /// The rules, in the order in which they were given.
-    public let rules: [Rule]
+    let rules: [Rule]
     /// How often each rule's failpoint was reached.
     private var counts: [Int]
 

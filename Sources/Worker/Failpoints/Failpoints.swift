@@ -5,7 +5,7 @@ public import Support
 /// The failpoints of this process. In a release build there are none, and reaching one is nothing.
 public struct Failpoints: Sendable {
   /// The variable that sets them.
-  public static let variable = "ANALYSIS_FAILPOINTS"
+  static let variable = "ANALYSIS_FAILPOINTS"
 
   /// None are set.
   public static let none = Failpoints()

@@ -1,8 +1,8 @@
 internal import Queue
-public import Support
+internal import Support
 
 /// The metrics of one worker process, each defined once: `/metrics` shows them, the documents name them.
-public enum WorkerMetrics {
+enum WorkerMetrics {
   static let info = MetricDefinition(
     "analysis_worker_info", .gauge, labels: ["version"], help: "Always 1; the label says which version runs")
   static let claimed = MetricDefinition(
@@ -55,7 +55,7 @@ public enum WorkerMetrics {
     help: "When this worker stored a result last, in seconds since 1970")
 
   /// All of them, in the order in which they are shown.
-  public static let all = [
+  static let all = [
     info, claimed, attempts, calls, answers, callDuration, claimDuration, storeDuration, callsInFlight,
     window, breakerOpen, waiting, rescued, leasesLost, imagesRefused, deliveries, databaseErrors,
     connects, connectFailures, lastSuccess,

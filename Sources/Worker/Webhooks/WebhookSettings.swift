@@ -1,4 +1,4 @@
-public import HTTPTransfer
+internal import HTTPTransfer
 
 /// How a worker tells webhooks of ended jobs.
 public struct WebhookSettings: Sendable {
@@ -7,15 +7,15 @@ public struct WebhookSettings: Sendable {
   /// How long a receiver has for its whole answer.
   public var deadline: Duration = .seconds(15)
   /// How many receivers are sent something at the same time.
-  public var receivers = 8
+  var receivers = 8
   /// How many events one receiver is sent at the same time.
-  public var atOnce = 4
+  var atOnce = 4
   /// Whether receivers may be at addresses that are not public.
   public var allowsPrivateAddresses = false
   /// A file of certificate authorities (PEM) in place of the system's.
-  public var certificateAuthorityFile: String?
+  var certificateAuthorityFile: String?
   /// Looks the receivers' names up.
-  public var resolver = NameResolver.system
+  var resolver = NameResolver.system
 
   /// Every default.
   public init() {}

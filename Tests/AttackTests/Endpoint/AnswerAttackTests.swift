@@ -1,9 +1,10 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 @Suite("A hostile endpoint harms neither the worker nor whoever reads of its answers")
 struct AnswerAttackTests {

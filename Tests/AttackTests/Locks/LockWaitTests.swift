@@ -1,8 +1,9 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
+
+@testable import Queue
 
 /// What each kind of work does that comes to what a login's open transaction has locked: it passes it by, or waits for a
 /// bounded time and says why.

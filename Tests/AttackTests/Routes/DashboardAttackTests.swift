@@ -1,12 +1,13 @@
-import Control
 import EventLoop
-import HTTPServing
 import HTTPTestSupport
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Control
+@testable import HTTPServing
+@testable import Support
 
 /// A request that somebody who reaches the dashboard sends to it, or has a reader's browser send.
 struct DashboardAttack: Sendable {

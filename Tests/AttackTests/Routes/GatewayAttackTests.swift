@@ -1,13 +1,14 @@
 import EventLoop
-import Gateway
-import HTTPServing
 import HTTPTestSupport
-import Images
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Gateway
+@testable import HTTPServing
+@testable import Images
+@testable import Support
 
 /// A request that somebody who reaches the gateway sends to it, with a token of their own or without.
 struct GatewayAttack: Sendable {

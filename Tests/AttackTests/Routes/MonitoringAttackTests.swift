@@ -1,11 +1,12 @@
-import CommandLineTool
 import EventLoop
-import HTTPServing
 import HTTPTestSupport
-import Support
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import CommandLineTool
+@testable import HTTPServing
+@testable import Support
 
 /// Bytes that somebody who reaches the listener of `--metrics` or `serve` sends to it.
 struct MonitoringAttack: Sendable {

@@ -1,8 +1,9 @@
 import BenchmarkRows
-import CommandLineTool
 import Foundation
 import TestSupport
 import Testing
+
+@testable import CommandLineTool
 
 @Suite("The command of a day")
 struct DayCommandTests {

@@ -1,8 +1,9 @@
 import BenchmarkKit
 import BenchmarkRows
-import CommandLineTool
 import TestSupport
 import Testing
+
+@testable import CommandLineTool
 
 struct PeerProgramTests {
   @Test("All peers are measured, or those that are wanted, in their own order")

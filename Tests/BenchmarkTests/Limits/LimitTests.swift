@@ -2,12 +2,12 @@ import BenchmarkKit
 import EventLoop
 import Foundation
 import PostgreSQL
-import Queue
-import Support
 import TestSupport
 import Testing
 
 @testable import BenchmarkRows
+@testable import Queue
+@testable import Support
 
 @Suite("What a job costs, however fast or busy the machine is")
 struct LimitTests {

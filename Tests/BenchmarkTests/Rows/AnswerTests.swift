@@ -1,9 +1,9 @@
-import Endpoint
 import Foundation
-import Support
 import Testing
 
 @testable import BenchmarkRows
+@testable import Endpoint
+@testable import Support
 
 @Suite("The answers that the benchmarks have decoded")
 struct AnswerTests {

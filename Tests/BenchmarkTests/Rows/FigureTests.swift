@@ -1,7 +1,7 @@
-import Support
 import Testing
 
 @testable import BenchmarkRows
+@testable import Support
 
 @Suite("The figures of the rows")
 struct FigureTests {

@@ -1,7 +1,7 @@
-import Images
 import Testing
 
 @testable import BenchmarkRows
+@testable import Images
 
 @Suite("The pictures of the benchmarks")
 struct PictureTests {

@@ -1,12 +1,12 @@
 import EventLoop
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
 @testable import Queue
+@testable import Support
 
 @Suite("The audit is one chain")
 struct AuditChainTests {

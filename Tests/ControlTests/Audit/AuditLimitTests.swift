@@ -1,9 +1,10 @@
-import Control
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
+
+@testable import Control
+@testable import Queue
 
 @Suite("A login makes at most 600 entries of the audit a minute")
 struct AuditLimitTests {

@@ -1,8 +1,9 @@
-import Control
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
+
+@testable import Control
+@testable import Queue
+@testable import Support
 
 /// What is audited, as a client of the queue does it.
 enum AuditedAction: String, CaseIterable {

@@ -1,8 +1,9 @@
-import Control
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import Testing
+
+@testable import Control
+@testable import Queue
 
 @Suite("An export is in the audit before anything is read")
 struct ExportRecordTests {

@@ -1,10 +1,10 @@
 import Foundation
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("Ends of the audit are kept outside of the database")
 struct KeptEndTests {

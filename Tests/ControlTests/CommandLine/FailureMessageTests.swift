@@ -1,10 +1,10 @@
-import CommandLineTool
 import Glibc
-import Queue
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 @testable import Images
+@testable import Queue
 @testable import Support
 
 @Suite("Errors of the modules below become exit codes")

@@ -1,10 +1,10 @@
-import CommandLineTool
 import EventLoop
-import Support
 import Synchronization
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Support
 
 @Suite("Signals end a command")
 struct InterruptionTests {

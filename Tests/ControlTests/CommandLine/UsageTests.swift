@@ -1,7 +1,7 @@
-import CommandLineTool
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("A wrong command line is refused before anything is asked of a database")

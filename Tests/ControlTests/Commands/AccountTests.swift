@@ -1,12 +1,12 @@
-import CommandLineTool
 import Foundation
-import Queue
 import QueueTestSupport
-import StandIn
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
+@testable import StandIn
 
 @Suite("analysisctl account, against an endpoint in both of its dialects")
 struct AccountTests {

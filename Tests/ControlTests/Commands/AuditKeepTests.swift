@@ -1,9 +1,9 @@
-import CommandLineTool
 import Foundation
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("analysisctl audit keep and --audit-ends, against a server")

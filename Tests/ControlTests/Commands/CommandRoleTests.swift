@@ -1,11 +1,11 @@
 import Foundation
-import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
 
 @testable import CommandLineTool
 @testable import Control
+@testable import Queue
 
 @Suite("What a login with one role can do by analysisctl")
 struct CommandRoleTests {

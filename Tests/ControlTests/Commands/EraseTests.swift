@@ -1,12 +1,12 @@
-import CommandLineTool
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("analysisctl erase, against a server")
 struct EraseTests {

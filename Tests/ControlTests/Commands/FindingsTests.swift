@@ -1,12 +1,12 @@
-import CommandLineTool
 import Foundation
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Support
 
 @Suite("submit --wait --results tells what was found")
 struct FindingsTests {

@@ -1,12 +1,12 @@
-import CommandLineTool
-import Images
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Images
+@testable import Queue
+@testable import Support
 
 @Suite("A submit that is interrupted, against a server")
 struct InterruptedSubmitTests {

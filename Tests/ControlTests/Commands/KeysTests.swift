@@ -1,14 +1,14 @@
-import CommandLineTool
 import Foundation
-import Images
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Images
+@testable import Queue
+@testable import Support
 
 @Suite("analysisctl keys and submit --key-file, against a server")
 struct KeysTests {

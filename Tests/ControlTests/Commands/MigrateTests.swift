@@ -1,12 +1,12 @@
-import CommandLineTool
 import Foundation
-import Queue
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
 
 @Suite("analysisctl migrate, against a server")
 struct MigrateTests {

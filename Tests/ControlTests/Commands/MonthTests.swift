@@ -1,11 +1,11 @@
-import CommandLineTool
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Support
 
 @Suite("analysisctl month, against a server")
 struct MonthTests {

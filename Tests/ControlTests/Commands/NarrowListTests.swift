@@ -1,13 +1,13 @@
-import CommandLineTool
-import Images
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Images
+@testable import Queue
+@testable import Support
 
 @Suite("Lists on a terminal of 80 columns")
 struct NarrowListTests {

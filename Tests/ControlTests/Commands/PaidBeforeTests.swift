@@ -1,11 +1,11 @@
-import CommandLineTool
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Support
 
 @Suite("Nobody pays for a picture twice without being asked")
 struct PaidBeforeTests {

@@ -1,8 +1,8 @@
-import CommandLineTool
 import PostgreSQL
 import QueueTestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("analysisctl pause and resume, against a server")

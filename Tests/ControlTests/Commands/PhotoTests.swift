@@ -1,9 +1,9 @@
-import CommandLineTool
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("analysisctl users set-photo and prefetch-photos, against a server")

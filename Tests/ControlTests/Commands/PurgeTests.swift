@@ -1,9 +1,9 @@
-import CommandLineTool
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("analysisctl purge, against a server")

@@ -1,10 +1,10 @@
-import CommandLineTool
 import Foundation
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("analysisctl purge of the folder of images by URL, against a server")

@@ -1,10 +1,10 @@
-import CommandLineTool
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Support
 
 @Suite("analysisctl submit --url, against a server")
 struct RemoteSubmitTests {

@@ -1,11 +1,11 @@
-import CommandLineTool
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
 
 @Suite("analysisctl users rename, against a server")
 struct RenameTests {

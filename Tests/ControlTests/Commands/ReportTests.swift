@@ -1,10 +1,10 @@
-import CommandLineTool
 import Foundation
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("analysisctl report, reconcile and status, against a server")

@@ -1,10 +1,10 @@
-import CommandLineTool
-import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
 
 @Suite("analysisctl reviews, against a server")
 struct ReviewsTests {

@@ -1,12 +1,12 @@
-import CommandLineTool
 import EventLoop
 import Foundation
 import PostgreSQL
-import Queue
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
 
 /// Logins belong to the whole server: these tests have one of their own, on which a login needs its password.
 @Suite("analysisctl roles")

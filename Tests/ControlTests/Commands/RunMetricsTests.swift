@@ -1,11 +1,11 @@
-import CommandLineTool
 import Foundation
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Support
 
 @Suite("--metrics-file")
 struct RunMetricsTests {

@@ -1,13 +1,13 @@
 import EventLoop
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("What serve shows of the queue")
 struct ServeTests {

@@ -1,7 +1,7 @@
-import CommandLineTool
 import QueueTestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("Settings are shown and changed")

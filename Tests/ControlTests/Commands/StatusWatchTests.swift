@@ -1,11 +1,11 @@
-import CommandLineTool
 import QueueTestSupport
-import Support
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Support
 
 @Suite("status --watch")
 struct StatusWatchTests {

@@ -1,12 +1,12 @@
-import CommandLineTool
 import Foundation
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Support
 
 @Suite("analysisctl submit, against a server")
 struct SubmitTests {

@@ -1,8 +1,8 @@
-import CommandLineTool
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("analysisctl users import of a table, against a server")

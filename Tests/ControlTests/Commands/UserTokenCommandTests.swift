@@ -1,12 +1,12 @@
-import CommandLineTool
 import Foundation
-import Images
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Images
 
 @Suite("analysisctl users token, against a server")
 struct UserTokenCommandTests {

@@ -1,8 +1,8 @@
-import CommandLineTool
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("analysisctl users and plans, against a server")

@@ -1,13 +1,13 @@
-import CommandLineTool
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("analysisctl watch, against a server")
 struct WatchTests {

@@ -1,11 +1,11 @@
-import CommandLineTool
-import Images
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Images
+@testable import Support
 
 @Suite("analysisctl webhooks, against a server")
 struct WebhooksTests {

@@ -1,5 +1,4 @@
 import EventLoop
-import HTTPServing
 import HTTPTestSupport
 import PostgreSQL
 import QueueTestSupport
@@ -7,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Control
+@testable import HTTPServing
 
 @Suite("What open dashboards cost the server", .onOwnThread)
 struct DashboardStatementTests {

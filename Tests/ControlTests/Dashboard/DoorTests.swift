@@ -1,11 +1,11 @@
-import HTTPServing
 import HTTPTestSupport
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import HTTPServing
+@testable import Support
 
 @Suite("Who is let into the dashboard, and whose forms count", .onOwnThread)
 struct DoorTests {

@@ -1,11 +1,11 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Queue
 
 @Suite("What pages keep of their readings")
 struct ForgettingTests {

@@ -1,10 +1,10 @@
-import HTTPServing
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import HTTPServing
 
 @Suite("The turns of pages that stay open")
 struct LiveBudgetTests {

@@ -1,12 +1,12 @@
 import HTTPTestSupport
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Queue
 
 @Suite("The pages of the dashboard", .onOwnThread)
 struct PageTests {

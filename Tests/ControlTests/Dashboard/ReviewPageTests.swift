@@ -1,12 +1,12 @@
 import HTTPTestSupport
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("The dashboard's reviews", .onOwnThread)
 struct ReviewPageTests {

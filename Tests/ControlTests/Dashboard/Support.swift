@@ -1,13 +1,13 @@
 import EventLoop
-import HTTPServing
 import HTTPTestSupport
 import PostgreSQL
-import Queue
-import Support
 import Synchronization
 import TestSupport
 
 @testable import Control
+@testable import HTTPServing
+@testable import Queue
+@testable import Support
 
 /// A clock that a test moves on.
 final class MovedClock: Sendable {

@@ -1,12 +1,12 @@
-import CommandLineTool
 import EventLoop
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
 
 @Suite("doctor sees of a server of its own")
 struct DoctorClusterTests {

@@ -1,10 +1,10 @@
-import CommandLineTool
 import Foundation
-import StandIn
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import StandIn
 
 @Suite("doctor sees of an endpoint and its account")
 struct DoctorEndpointTests {

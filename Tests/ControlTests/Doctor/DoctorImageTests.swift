@@ -1,12 +1,12 @@
-import CommandLineTool
 import Foundation
-import Images
-import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Images
+@testable import Queue
 
 @Suite("doctor sees how images are stored")
 struct DoctorImageTests {

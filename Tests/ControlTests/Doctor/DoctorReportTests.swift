@@ -1,6 +1,6 @@
-import CommandLineTool
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("What doctor found is shown")

@@ -1,9 +1,9 @@
-import CommandLineTool
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("doctor sees of the rights of roles")

@@ -1,10 +1,10 @@
-import CommandLineTool
 import EventLoop
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("doctor sees of the server, as one database and its sessions can show it")

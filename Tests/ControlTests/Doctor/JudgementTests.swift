@@ -1,9 +1,9 @@
-import Endpoint
-import Support
 import Testing
 
 @testable import Control
+@testable import Endpoint
 @testable import Queue
+@testable import Support
 
 @Suite("Judgements of doctor that no server of ours can show")
 struct JudgementTests {

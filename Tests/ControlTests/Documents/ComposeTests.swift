@@ -1,12 +1,12 @@
-import CommandLineTool
-import Endpoint
 import Foundation
-import Gateway
-import Queue
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Endpoint
+@testable import Gateway
+@testable import Queue
 
 @Suite(
   "The compose file agrees with the programs",

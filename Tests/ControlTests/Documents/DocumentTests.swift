@@ -1,11 +1,11 @@
-import CommandLineTool
-import Endpoint
 import Foundation
-import Gateway
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Endpoint
+@testable import Gateway
 
 @Suite("The documents agree with the tree")
 struct DocumentTests {

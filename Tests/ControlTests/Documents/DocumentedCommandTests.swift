@@ -1,11 +1,11 @@
-import CommandLineTool
-import Endpoint
 import Foundation
-import Gateway
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Endpoint
+@testable import Gateway
 
 /// A command line of ours that a document, a unit or a cron file shows.
 private struct ShownCommand {

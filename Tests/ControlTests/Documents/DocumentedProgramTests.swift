@@ -1,9 +1,10 @@
 import Foundation
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
+
+@testable import Queue
 
 /// The programs that sql.md links to, each run as it stands by the language's own driver against a server.
 @Suite("The programs that sql.md shows")

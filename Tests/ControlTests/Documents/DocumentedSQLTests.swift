@@ -1,11 +1,11 @@
 import EventLoop
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Queue
 
 @Suite("The SQL that sql.md shows")
 struct DocumentedSQLTests {

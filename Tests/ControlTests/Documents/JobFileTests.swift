@@ -1,8 +1,8 @@
-import CommandLineTool
 import Foundation
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 /// A program that ends as a test says stands in for `analysisctl`. It says what went wrong on standard error.

@@ -1,11 +1,11 @@
 import Foundation
-import Gateway
-import Support
 import TestSupport
 import Testing
-import Worker
 
 @testable import Control
+@testable import Gateway
+@testable import Support
+@testable import Worker
 
 @Suite("What is said of the metrics is true")
 struct MonitoringDocumentTests {

@@ -1,10 +1,10 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import Testing
 
 @testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("Failed jobs, and who has a running one")
 struct FailedJobTests {

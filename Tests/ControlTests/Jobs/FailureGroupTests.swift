@@ -1,10 +1,10 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import Testing
 
 @testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("Jobs that failed, by their causes")
 struct FailureGroupTests {

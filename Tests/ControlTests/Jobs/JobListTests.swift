@@ -1,8 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("Lists of jobs")
 struct JobListTests {

@@ -1,12 +1,12 @@
 import Foundation
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("The months and their states")
 struct MonthDirectoryTests {

@@ -1,8 +1,9 @@
-import Control
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
+
+@testable import Control
+@testable import Queue
+@testable import Support
 
 extension QueueFixture {
   /// Closes the months that can be closed at a moment, as the timer of the reports does before a purge.

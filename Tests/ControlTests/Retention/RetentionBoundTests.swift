@@ -1,8 +1,9 @@
-import Control
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import Testing
+
+@testable import Control
+@testable import Queue
 
 @Suite("Things are kept for as long as the settings say, to the second")
 struct RetentionBoundTests {

@@ -1,10 +1,11 @@
-import Control
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("Settings of the installation")
 struct SettingTests {

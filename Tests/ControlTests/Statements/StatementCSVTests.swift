@@ -1,8 +1,8 @@
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("A statement as CSV")
 struct StatementCSVTests {

@@ -1,9 +1,9 @@
-import Support
 import Glibc
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("A statement's file")
 struct StatementFileTests {

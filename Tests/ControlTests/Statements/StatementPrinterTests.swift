@@ -1,10 +1,10 @@
 import Foundation
-import Support
 import TestSupport
 import Testing
 import statement_printer
 
 @testable import Control
+@testable import Support
 
 @Suite("The program statement-printer")
 struct StatementPrinterTests {

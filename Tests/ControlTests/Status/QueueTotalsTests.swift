@@ -1,7 +1,8 @@
-import Control
 import PostgreSQL
 import QueueTestSupport
 import Testing
+
+@testable import Control
 
 @Suite("What the metrics of the queue show beside its status")
 struct QueueTotalsTests {

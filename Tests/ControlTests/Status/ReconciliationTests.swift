@@ -1,9 +1,10 @@
-import Control
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import Testing
+
+@testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("The recount of usage")
 struct ReconciliationTests {

@@ -1,9 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 
 @testable import Control
+@testable import Support
 
 extension DatabaseTemplate {
   /// The schema with the plans `basic` (5 a month) and `plus` (no limit), months from 2019 to 2021, and the clinic

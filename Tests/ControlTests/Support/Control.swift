@@ -1,9 +1,9 @@
-import CommandLineTool
-import Support
 import Synchronization
 import TestSupport
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Support
 
 /// Runs `analysisctl` within the test's process, with writers and an input of its own.
 struct Control: Sendable {

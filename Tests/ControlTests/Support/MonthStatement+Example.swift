@@ -1,6 +1,7 @@
-import Control
 import Foundation
-import Support
+
+@testable import Control
+@testable import Support
 
 extension LocalTime {
   /// A moment by what the clocks of a zone show, so many hours ahead of UTC.

@@ -1,10 +1,10 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 
 @testable import Control
+@testable import Queue
+@testable import Support
 
 extension QueueFixture {
   /// The program that works on it.

@@ -1,10 +1,10 @@
 import Foundation
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 
 @testable import Control
+@testable import Support
 
 extension DatabaseTemplate {
   /// The schema with the planted month.

@@ -1,4 +1,4 @@
-import Control
+@testable import Control
 
 extension Snapshots {
   static func table(_ kind: ReportKind) -> String {

@@ -1,4 +1,4 @@
-import Control
+@testable import Control
 
 /// What the reports of the planted month look like, counted by hand from its table.
 enum Snapshots {

@@ -1,7 +1,7 @@
-import Support
 import Testing
 
 @testable import Control
+@testable import Support
 
 /// What a view writes for given rows.
 enum Written {

@@ -1,8 +1,9 @@
-import Control
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import Testing
+
+@testable import Control
+@testable import Queue
 
 @Suite("The account of an erased person is closed")
 struct ClosedAccountTests {

@@ -1,7 +1,8 @@
-import Control
 import PostgreSQL
 import QueueTestSupport
 import Testing
+
+@testable import Control
 
 /// What an erased person must not have is among the invariants (I11), which `withCheckedQueue` checks at its end.
 @Suite("The erasure of a person with many jobs")

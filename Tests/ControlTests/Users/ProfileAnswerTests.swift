@@ -1,6 +1,7 @@
-import Control
-import Queue
 import Testing
+
+@testable import Control
+@testable import Queue
 
 @Suite("A profile answer")
 struct ProfileAnswerTests {

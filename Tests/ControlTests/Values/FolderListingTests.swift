@@ -1,8 +1,8 @@
-import CommandLineTool
 import Foundation
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 
 @Suite("A folder's images are listed")

@@ -1,12 +1,12 @@
 import EventLoop
 import HTTPTransfer
-import Images
-import Queue
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Images
+@testable import Queue
+@testable import Support
 
 @Suite("Images are read and cleaned a chunk at a time")
 struct ImageIntakeTests {

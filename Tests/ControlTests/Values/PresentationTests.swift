@@ -1,10 +1,10 @@
-import CommandLineTool
 import Foundation
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Support
 
 @Suite("Values are written")
 struct PresentationTests {

@@ -1,8 +1,8 @@
-import Support
 import Synchronization
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("What the server says beside its answers")
 struct ServerNoticeTests {

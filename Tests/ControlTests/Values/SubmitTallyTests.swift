@@ -1,9 +1,9 @@
-import CommandLineTool
-import Queue
-import Support
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("What a submit came to decides its exit code")
 struct SubmitTallyTests {

@@ -1,8 +1,8 @@
-import CommandLineTool
-import Support
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Support
 
 /// Values that snapshots are made of.
 enum Fixed {

@@ -1,11 +1,11 @@
-import CommandLineTool
-import Endpoint
-import Support
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Endpoint
 @testable import Queue
+@testable import Support
 
 @Suite("No view lets a hostile text fool its reader")
 struct HostileViewTests {

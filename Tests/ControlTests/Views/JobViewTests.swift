@@ -1,9 +1,9 @@
-import CommandLineTool
-import Support
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 @testable import Queue
+@testable import Support
 
 @Suite("Jobs are shown")
 struct JobViewTests {

@@ -1,9 +1,9 @@
-import CommandLineTool
-import Queue
-import Support
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("A submit tells its results as they come")
 struct SubmitReportTests {

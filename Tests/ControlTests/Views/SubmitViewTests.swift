@@ -1,9 +1,9 @@
-import CommandLineTool
-import Queue
-import Support
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("Results of a submit are shown")
 struct SubmitViewTests {

@@ -1,10 +1,10 @@
 import Foundation
 import HTTPTransfer
-import Support
 import TestSupport
 import Testing
 
 @testable import Endpoint
+@testable import Support
 
 @Suite("Retry-After in seeded histories")
 struct RetryAfterHistories {

@@ -1,8 +1,8 @@
-import Support
 import TestSupport
 import Testing
 
 @testable import Endpoint
+@testable import Support
 
 @Suite("The token's renewals in seeded histories")
 struct TokenHistories {

@@ -1,10 +1,11 @@
-import Endpoint
 import EventLoop
 import Foundation
 import HTTPTransfer
-import Support
 import Synchronization
 import TestSupport
+
+@testable import Endpoint
+@testable import Support
 
 /// What a fake backend answers.
 struct Reply: Sendable {

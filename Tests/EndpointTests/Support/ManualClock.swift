@@ -1,6 +1,7 @@
-import Endpoint
-import Support
 import Synchronization
+
+@testable import Endpoint
+@testable import Support
 
 /// A clock that stands still until the test moves it.
 final class ManualClock: Sendable {

@@ -1,5 +1,5 @@
-import Endpoint
-import Support
+@testable import Endpoint
+@testable import Support
 
 extension ModelClient {
   /// The failure of an analysis call; nil when it succeeds.

@@ -1,7 +1,8 @@
 import Foundation
-import Images
 import TestSupport
 import Testing
+
+@testable import Images
 
 @Suite("The program image-decoder")
 struct DecoderProgramTests {

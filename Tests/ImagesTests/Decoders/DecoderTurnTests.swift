@@ -1,8 +1,8 @@
-import Support
 import TestSupport
 import Testing
 
 @testable import Images
+@testable import Support
 
 @Suite("Pictures that wait for a decoder are served by lane and by user in turn")
 struct DecoderTurnTests {

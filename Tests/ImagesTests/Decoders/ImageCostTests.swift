@@ -1,6 +1,7 @@
-import Images
 import TestSupport
 import Testing
+
+@testable import Images
 
 @Suite("What it costs to clean a picture")
 struct ImageCostTests {

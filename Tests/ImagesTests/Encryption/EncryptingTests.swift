@@ -1,7 +1,7 @@
-import Support
 import Testing
 
 @testable import Images
+@testable import Support
 
 @Suite("An encrypted image")
 struct EncryptingTests {

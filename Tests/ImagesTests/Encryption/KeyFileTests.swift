@@ -1,9 +1,9 @@
 import Foundation
-import Support
 import TestSupport
 import Testing
 
 @testable import Images
+@testable import Support
 
 @Suite("A key file")
 struct KeyFileTests {

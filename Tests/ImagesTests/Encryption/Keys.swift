@@ -1,6 +1,7 @@
 import Foundation
-import Images
 import TestSupport
+
+@testable import Images
 
 /// A key file of a test's own.
 struct KeyFileOfTest {

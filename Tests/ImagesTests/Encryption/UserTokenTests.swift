@@ -1,6 +1,7 @@
-import Images
-import Support
 import Testing
+
+@testable import Images
+@testable import Support
 
 @Suite("Tokens of users")
 struct UserTokenTests {

@@ -1,12 +1,13 @@
-import Endpoint
 import EventLoop
 import Foundation
 import HTTPTestSupport
 import HTTPTransfer
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Endpoint
+@testable import Support
 
 @Suite("An app that speaks to the analysis endpoint speaks to the queue", .onThreadEach)
 struct GatewayProcessTests {

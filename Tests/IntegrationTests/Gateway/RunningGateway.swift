@@ -1,8 +1,9 @@
 import Foundation
-import Images
 import QueueTestSupport
 import TestSupport
 import Testing
+
+@testable import Images
 
 /// An `analysis-gateway` of the test's own, as a login that may do nothing else, with a worker and an endpoint behind it.
 struct RunningGateway {

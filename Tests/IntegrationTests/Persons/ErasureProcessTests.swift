@@ -1,10 +1,11 @@
 import Foundation
-import Images
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Images
+@testable import Support
 
 @Suite("A person's erasure and access, by the real executables")
 struct ErasureProcessTests {

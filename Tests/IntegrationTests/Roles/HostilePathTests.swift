@@ -1,10 +1,11 @@
 import EventLoop
 import Foundation
-import Images
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
+
+@testable import Images
 
 @Suite("A hostile schema first in the search path")
 struct HostilePathTests {

@@ -1,7 +1,8 @@
 import Foundation
-import Images
-import Queue
 import TestSupport
+
+@testable import Images
+@testable import Queue
 
 /// The sample pictures, six good ones and the bad ones.
 let drawnPictures = DrawnSamples(["--count", "6", "--seed", "3", "--bad"])

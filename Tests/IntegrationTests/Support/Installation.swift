@@ -1,10 +1,11 @@
 import Foundation
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 /// The product as it is installed: a database with jobs, an endpoint that logs its calls, and its programs; at the end
 /// every job has exactly one end, and every call is accounted for.

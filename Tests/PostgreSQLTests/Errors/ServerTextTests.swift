@@ -1,7 +1,7 @@
-import Support
 import Testing
 
 @testable import PostgreSQL
+@testable import Support
 
 @Suite("What is kept of the server's text")
 struct ServerTextTests {

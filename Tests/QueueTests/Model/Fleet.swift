@@ -1,6 +1,7 @@
-import Queue
 import QueueTestSupport
-import Support
+
+@testable import Queue
+@testable import Support
 
 /// Who works at a queue in a history: back-ends that submit and repeat, workers that crash, stall, come late
 /// or finish twice, operators who cancel and retry. It draws what happens next; the queue's answers are all it

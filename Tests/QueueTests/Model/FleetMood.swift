@@ -1,4 +1,4 @@
-import Support
+@testable import Support
 
 /// How a fleet behaves in a history: each mood reaches states that the others come to seldom.
 enum FleetMood: CaseIterable {

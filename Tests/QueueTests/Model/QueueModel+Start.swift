@@ -1,4 +1,4 @@
-import Support
+@testable import Support
 
 extension QueueModel {
   /// December 2020 to June 2021: what a history has partitions for. It begins at the earliest late in December, in which

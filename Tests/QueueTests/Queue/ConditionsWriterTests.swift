@@ -1,8 +1,8 @@
 import Foundation
-import Support
 import Testing
 
 @testable import Queue
+@testable import Support
 
 @Suite("The JSON of conditions")
 struct ConditionsWriterTests {

@@ -1,5 +1,6 @@
-import Queue
 import Testing
+
+@testable import Queue
 
 @Suite("The order of the functions")
 struct FunctionOrderTests {

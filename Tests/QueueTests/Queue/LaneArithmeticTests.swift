@@ -1,6 +1,7 @@
 import Foundation
-import Queue
 import Testing
+
+@testable import Queue
 
 @Suite("Lane and attempt numbers")
 struct LaneArithmeticTests {

@@ -1,6 +1,7 @@
-import Queue
-import Support
 import Testing
+
+@testable import Queue
+@testable import Support
 
 @Suite("Lease ids")
 struct LeaseIDTests {

@@ -1,8 +1,9 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import Testing
+
+@testable import Queue
+@testable import Support
 
 /// The server ends the connection in the middle of the first submit, so that its answer is lost.
 @Suite("A submit whose answer is lost")

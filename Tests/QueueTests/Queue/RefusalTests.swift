@@ -1,5 +1,6 @@
-import Queue
 import Testing
+
+@testable import Queue
 
 @Suite("A refusal")
 struct RefusalTests {

@@ -1,11 +1,11 @@
-import Control
 import EventLoop
 import PostgreSQL
-import Support
 import TestSupport
 import Testing
 
+@testable import Control
 @testable import Queue
+@testable import Support
 
 /// Roles belong to the whole cluster: these tests need one that has none yet.
 @Suite("The migrator and the roles of a cluster")

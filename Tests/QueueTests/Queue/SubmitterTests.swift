@@ -1,12 +1,12 @@
-import Control
 import PostgreSQL
 import QueueTestSupport
-import Support
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import Control
 @testable import Queue
+@testable import Support
 
 @Suite("The submitter")
 struct SubmitterTests {

@@ -1,7 +1,8 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import Testing
+
+@testable import Support
 
 @Suite("Partitions, limits and turns")
 struct CapacityTests {

@@ -1,8 +1,9 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import Testing
+
+@testable import Queue
+@testable import Support
 
 @Suite("The kept counts")
 struct CountTests {

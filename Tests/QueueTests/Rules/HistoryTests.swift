@@ -1,7 +1,8 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import Testing
+
+@testable import Queue
 
 @Suite("The kept history")
 struct HistoryTests {

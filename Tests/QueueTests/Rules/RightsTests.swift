@@ -1,8 +1,9 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
+
+@testable import Queue
 
 @Suite("Rights")
 struct RightsTests {

@@ -1,9 +1,10 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 @Suite("What is refused stands in the server's log by its column, and never by its content")
 struct ServerLogTests {

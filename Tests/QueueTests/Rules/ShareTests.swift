@@ -1,8 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("Who reads by a share, and for how long")
 struct ShareTests {

@@ -1,8 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("A submit of one job")
 struct SubmitSingleTests {

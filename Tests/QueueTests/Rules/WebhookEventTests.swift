@@ -1,8 +1,9 @@
-import Control
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
+
+@testable import Control
 
 @Suite("Events for webhooks")
 struct WebhookEventTests {

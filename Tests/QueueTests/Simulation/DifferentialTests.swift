@@ -1,9 +1,10 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 @Suite("The database and the model of the queue, side by side")
 struct DifferentialTests {

@@ -1,7 +1,8 @@
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("Fair share in seeded histories")
 struct FairShareHistories {

@@ -1,7 +1,8 @@
-import Queue
-import Support
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 @Suite("Lease ids in seeded histories")
 struct LeaseIDHistories {

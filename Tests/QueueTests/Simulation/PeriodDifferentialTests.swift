@@ -1,8 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("The database's months and plans, against an independent judge")
 struct PeriodDifferentialTests {

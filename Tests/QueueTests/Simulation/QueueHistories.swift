@@ -1,6 +1,7 @@
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("The queue's rules in seeded histories")
 struct QueueHistories {

@@ -1,7 +1,8 @@
-import Queue
-import Support
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 @Suite("The scan mark in seeded histories")
 struct ScanMarkHistories {

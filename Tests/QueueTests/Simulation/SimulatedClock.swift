@@ -1,7 +1,8 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
 import TestSupport
+
+@testable import Queue
 
 /// The product's schema and functions with the server's clock in the test's hand.
 ///

@@ -1,7 +1,7 @@
-@testable import Support
 import TestSupport
 import Testing
 
+@testable import Support
 
 @Suite("What waits inside a program is served by lane and by user in turn")
 struct FairLineTests {

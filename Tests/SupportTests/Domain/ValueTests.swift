@@ -1,5 +1,6 @@
-import Support
 import Testing
+
+@testable import Support
 
 @Suite("Periods, lanes, ids")
 struct ValueTests {

@@ -1,7 +1,8 @@
 import Foundation
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("A file that only grows")
 struct AppendedFileTests {

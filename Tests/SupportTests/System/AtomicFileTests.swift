@@ -1,7 +1,8 @@
 import Foundation
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("A file appears whole or not at all")
 struct AtomicFileTests {

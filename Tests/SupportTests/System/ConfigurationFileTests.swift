@@ -1,7 +1,8 @@
 import Glibc
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("A configuration file is read")
 struct ConfigurationFileTests {

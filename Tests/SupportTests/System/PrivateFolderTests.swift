@@ -1,7 +1,8 @@
 import Foundation
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("A private folder")
 struct PrivateFolderTests {

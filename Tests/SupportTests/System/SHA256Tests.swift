@@ -1,5 +1,6 @@
-import Support
 import Testing
+
+@testable import Support
 
 @Suite("SHA-256")
 struct SHA256Tests {

@@ -1,9 +1,10 @@
-import CommandLineTool
 import EventLoop
 import Foundation
-import Support
 import TestSupport
 import Testing
+
+@testable import CommandLineTool
+@testable import Support
 
 @Suite("The service manager is told")
 struct ServiceNotificationTests {

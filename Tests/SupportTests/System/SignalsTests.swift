@@ -1,6 +1,7 @@
 import Foundation
-import Support
 import Testing
+
+@testable import Support
 
 @Suite("Signals arrive", .serialized)
 struct SignalsTests {

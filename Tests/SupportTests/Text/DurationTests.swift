@@ -1,6 +1,7 @@
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("Lengths of time as numbers")
 struct DurationTests {

@@ -1,5 +1,6 @@
-import Support
 import Testing
+
+@testable import Support
 
 @Suite("File names as texts")
 struct FileNameTests {

@@ -1,7 +1,8 @@
 import Foundation
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("JSON is written")
 struct JSONWriterTests {

@@ -1,6 +1,7 @@
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("Text from outside is shown")
 struct PrintableTests {

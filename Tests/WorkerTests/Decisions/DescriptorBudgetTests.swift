@@ -1,5 +1,6 @@
 import Testing
-import Worker
+
+@testable import Worker
 
 @Suite("How many calls the limit of open files allows")
 struct DescriptorBudgetTests {

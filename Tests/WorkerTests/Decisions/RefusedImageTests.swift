@@ -1,8 +1,8 @@
-import Queue
-import Support
 import Testing
 
 @testable import Images
+@testable import Queue
+@testable import Support
 @testable import Worker
 
 @Suite("An image that is refused")

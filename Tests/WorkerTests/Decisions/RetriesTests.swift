@@ -1,10 +1,10 @@
 import EventLoop
 import PostgreSQL
-import Queue
-import Support
 import Synchronization
 import Testing
 
+@testable import Queue
+@testable import Support
 @testable import Worker
 
 @Suite("The pauses while the database is away")

@@ -1,7 +1,7 @@
 #if DEBUG
-  import Support
+  @testable import Support
   import Testing
-  import Worker
+  @testable import Worker
 
   @Suite("The plan of the failpoints")
   struct FailpointPlanTests {

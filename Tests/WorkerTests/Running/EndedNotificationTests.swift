@@ -3,7 +3,8 @@ import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
-import Worker
+
+@testable import Worker
 
 @Suite("Whoever listens hears which jobs have ended")
 struct EndedNotificationTests {

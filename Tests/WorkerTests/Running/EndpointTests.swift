@@ -1,9 +1,10 @@
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
-import Worker
+
+@testable import Queue
+@testable import Support
+@testable import Worker
 
 @Suite("Two endpoints of one worker")
 struct EndpointTests {

@@ -1,12 +1,13 @@
 import Cturbojpeg
-import Images
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
-import Worker
+
+@testable import Images
+@testable import Queue
+@testable import Support
+@testable import Worker
 
 @Suite("Hostile images that came in by SQL")
 struct HostileImageTests {

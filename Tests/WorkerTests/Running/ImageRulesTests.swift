@@ -1,11 +1,12 @@
-import Images
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
-import Worker
+
+@testable import Images
+@testable import Queue
+@testable import Support
+@testable import Worker
 
 @Suite("The rules of images")
 struct ImageRulesTests {

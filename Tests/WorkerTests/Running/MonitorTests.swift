@@ -1,9 +1,10 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
-import Worker
+
+@testable import Support
+@testable import Worker
 
 @Suite("What a worker tells a monitoring system")
 struct MonitorTests {

@@ -1,12 +1,13 @@
 import EventLoop
 import Glibc
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
-import Worker
+
+@testable import Queue
+@testable import Support
+@testable import Worker
 
 @Suite("A database that is away or frozen")
 struct OutageTests {

@@ -1,10 +1,11 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
-import Worker
+
+@testable import Queue
+@testable import Support
+@testable import Worker
 
 @Suite("What becomes of a job")
 struct OutcomeTests {

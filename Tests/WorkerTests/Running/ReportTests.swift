@@ -1,12 +1,13 @@
-import Control
 import EventLoop
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
-import Worker
+
+@testable import Control
+@testable import Queue
+@testable import Support
+@testable import Worker
 
 @Suite("What a worker tells of itself")
 struct ReportTests {

@@ -1,11 +1,12 @@
-import Control
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
-import Worker
+
+@testable import Control
+@testable import Queue
+@testable import Support
+@testable import Worker
 
 @Suite("A worker and its shards")
 struct ShardTests {

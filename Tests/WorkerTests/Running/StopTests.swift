@@ -1,11 +1,12 @@
 import EventLoop
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
-import Worker
+
+@testable import Queue
+@testable import Support
+@testable import Worker
 
 @Suite("Stopping")
 struct StopTests {

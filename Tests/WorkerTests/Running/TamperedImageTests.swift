@@ -1,14 +1,15 @@
-import Control
 import EventLoop
-import Images
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import Synchronization
 import TestSupport
 import Testing
-import Worker
+
+@testable import Control
+@testable import Images
+@testable import Queue
+@testable import Support
+@testable import Worker
 
 @Suite("Images that were changed, swapped or planted")
 struct TamperedImageTests {

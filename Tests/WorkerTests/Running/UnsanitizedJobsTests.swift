@@ -1,12 +1,12 @@
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
-import Worker
 
 @testable import Images
+@testable import Queue
+@testable import Support
+@testable import Worker
 
 @Suite("Jobs whose images a worker has to clean")
 struct UnsanitizedJobsTests {

@@ -1,13 +1,14 @@
-import Control
 import Foundation
 import HTTPTransfer
-import Images
 import QueueTestSupport
-import Support
 import Synchronization
 import TestSupport
 import Testing
-import Worker
+
+@testable import Control
+@testable import Images
+@testable import Support
+@testable import Worker
 
 @Suite("Webhooks receive how jobs end")
 struct WebhookTests {

@@ -1,7 +1,7 @@
-import Support
 import TestSupport
 import Testing
 
+@testable import Support
 @testable import Worker
 
 @Suite("The breaker in seeded histories")

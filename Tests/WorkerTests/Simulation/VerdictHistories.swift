@@ -1,12 +1,12 @@
-import Endpoint
 import EventLoop
 import HTTPTransfer
 import PostgreSQL
-import Queue
-import Support
 import TestSupport
 import Testing
 
+@testable import Endpoint
+@testable import Queue
+@testable import Support
 @testable import Worker
 
 @Suite("Verdicts on failed answers in seeded histories")

@@ -1,7 +1,7 @@
-import Support
 import TestSupport
 import Testing
 
+@testable import Support
 @testable import Worker
 
 @Suite("The adaptive window in seeded histories")

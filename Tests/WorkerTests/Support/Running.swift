@@ -1,12 +1,13 @@
-import Endpoint
 import EventLoop
 import HTTPTransfer
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
-import Worker
+
+@testable import Endpoint
+@testable import Queue
+@testable import Support
+@testable import Worker
 
 /// A worker that runs within the test's process, on a loop of its own.
 final class Running: Sendable {

@@ -1,11 +1,12 @@
-import Control
 import Foundation
-import Images
 import QueueTestSupport
-import Support
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Control
+@testable import Images
+@testable import Support
 
 /// Who receives ended jobs: it remembers what came, and answers as a test wants.
 final class WebhookReceiver: Sendable {

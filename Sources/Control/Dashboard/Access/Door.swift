@@ -1,5 +1,5 @@
 import HTTPServing
-public import Support
+import Support
 import Synchronization
 
 /// Who may read the pages and send their forms.
@@ -7,9 +7,9 @@ import Synchronization
 /// The dashboard has no accounts. On the loopback every user of the machine can read it; other machines need a token,
 /// which is exchanged once for a cookie. In both cases a form works only from the dashboard's own page in the browser
 /// that was given it.
-public struct Door: Sendable {
+struct Door: Sendable {
   /// Who is let in.
-  public enum Rule: Sendable {
+  enum Rule: Sendable {
     /// Whoever reaches the loopback.
     case thisMachine
     /// Whoever has the token; the connection to the browser is TLS, which another program ends.

@@ -1,13 +1,13 @@
-public import PostgreSQL
+import PostgreSQL
 import Queue
 
 /// What `serve` knows of the queue. It asks the database at most every few seconds, however many ask it, and never
 /// twice at once; for pages that only stay open, when it is its turn.
-public actor QueueMonitor {
+actor QueueMonitor {
   /// How old the status may be that is shown.
-  public static let statusAge: Duration = .seconds(5)
+  static let statusAge: Duration = .seconds(5)
   /// How old the totals may be, which cost more.
-  public static let totalsAge: Duration = .seconds(60)
+  static let totalsAge: Duration = .seconds(60)
 
   /// What all open pages may cost.
   nonisolated let budget: LiveBudget
@@ -29,7 +29,7 @@ public actor QueueMonitor {
   /// A monitor of a queue.
   ///
   /// - Parameter totalsLimit: How long the totals may take; a page waits for them, and its reader not for ever.
-  public init(
+  init(
     _ database: ConnectionPool, totalsLimit: Duration = .seconds(5),
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
@@ -41,7 +41,7 @@ public actor QueueMonitor {
 
   /// The status and the totals as they are known; nothing of a database that does not answer, or that does not answer
   /// this login.
-  public func known() async -> (status: QueueStatus?, totals: QueueTotals?, answers: Bool) {
+  func known() async -> (status: QueueStatus?, totals: QueueTotals?, answers: Bool) {
     try? await refresh()
     return (status, totals, status != nil || (failure as? JobQueueError)?.lacksRole == true)
   }
@@ -56,7 +56,7 @@ public actor QueueMonitor {
   }
 
   /// Counts as workers do where none lives, so that the history goes on. A standby, and a login that only looks, cannot.
-  public func keepHistory() async {
+  func keepHistory() async {
     guard let status = await known().status, status.countedAgo == nil,
       let shards = try? await ShardDirectory(database).shards()
     else { return }
@@ -66,7 +66,7 @@ public actor QueueMonitor {
   /// Asks the database, unless that was done a moment ago. Whoever comes meanwhile waits for the same answer.
   ///
   /// - Throws: What it said, to whoever has it asked.
-  public func refresh() async throws { try await refresh(for: .person) }
+  func refresh() async throws { try await refresh(for: .person) }
 
   private func refresh(for visit: Visit) async throws {
     // What began before something was changed may lack the change, or has failed before it: then it is asked once more.

@@ -1,19 +1,19 @@
-public import Support
+import Support
 
 /// As what the pages show themselves: the product's name, colours and logo.
-public struct Skin: Sendable {
+struct Skin: Sendable {
   let name: String
   let accent: Accent?
   /// A clean JPEG.
   let logo: [UInt8]?
 
   /// Where no product is named.
-  public static let usual = Skin(name: "Analysis queue")
+  static let usual = Skin(name: "Analysis queue")
   /// Where the logo is.
   static let logoPath = "/logo"
 
   /// A product's.
-  public init(name: String, accent: Accent? = nil, logo: [UInt8]? = nil) {
+  init(name: String, accent: Accent? = nil, logo: [UInt8]? = nil) {
     self.name = name
     self.accent = accent
     self.logo = logo

@@ -2,17 +2,17 @@ internal import HTTPTransfer
 internal import Support
 
 /// The one address below which photos are that are given by name: `https://img.example.org/photos/`.
-public struct PhotoBase: Sendable, Hashable, CustomStringConvertible {
+struct PhotoBase: Sendable, Hashable, CustomStringConvertible {
   /// Why a text is no such address, or no name of a photo, to be read after it.
-  public struct Fault: Error, Sendable, Equatable {
+  struct Fault: Error, Sendable, Equatable {
     /// `is not …`.
-    public let message: String
+    let message: String
   }
 
   private let url: String
 
   /// Reads the address; a slash at its end may be left out.
-  public init(_ text: String) throws(Fault) {
+  init(_ text: String) throws(Fault) {
     guard let parts = URLParts(text), parts.scheme == "https", !parts.hasCredentials,
       !text.contains("?"), !text.contains("#")
     else {
@@ -22,11 +22,11 @@ public struct PhotoBase: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Whether a photo is given by its whole address, and not by a name.
-  public static func isAddress(_ text: String) -> Bool { text.contains("://") }
+  static func isAddress(_ text: String) -> Bool { text.contains("://") }
 
   /// The address of a photo by its name, which may be of several parts with slashes between them. All but letters,
   /// digits and `-._~` is escaped, so that no name leads elsewhere.
-  public func address(of name: String) throws(Fault) -> String {
+  func address(of name: String) throws(Fault) -> String {
     let parts = name.split(separator: "/", omittingEmptySubsequences: false)
     guard !name.isEmpty, name.unicodeScalars.count <= 500, name.unicodeScalars.allSatisfy(\.isPrintable)
     else {
@@ -39,7 +39,7 @@ public struct PhotoBase: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// As it is written down.
-  public var description: String { url }
+  var description: String { url }
 }
 
 extension PhotoBase? {
@@ -47,7 +47,7 @@ extension PhotoBase? {
   ///
   /// - Throws: `RemoteImageError` for an address that may not be fetched from those hosts, and `PhotoBase.Fault` for a
   ///   name that is none, or where there is no base.
-  public func address(
+  func address(
     of photo: String, among hosts: [AllowedHost], in network: NetworkDependencies = .system
   ) throws -> String {
     var address = photo

@@ -1,14 +1,14 @@
 internal import HTTPTransfer
-public import Images
-public import Support
+internal import Images
+internal import Support
 
 /// The image of one address in a disk cache's folder, for whoever wants it gone and fetches nothing: the folder is
 /// neither made nor cleaned up for it, and it does not matter whether its host is still allowed.
 ///
 /// It blocks: call it where a thread may wait.
-public struct CachedCopy: Sendable {
+struct CachedCopy: Sendable {
   /// What a look into the folder came to.
-  public enum Search: Sendable {
+  enum Search: Sendable {
     /// It is there.
     case found(CachedCopy)
     /// It is not.
@@ -23,7 +23,7 @@ public struct CachedCopy: Sendable {
   /// Looks for the image of an address.
   ///
   /// - Throws: `SystemError` when the folder is another user's, open to others or cannot be read.
-  public static func search(
+  static func search(
     for address: String, in folder: String, keys: KeyRing
   ) throws(SystemError) -> Search {
     // What is no address was never fetched.
@@ -39,7 +39,7 @@ public struct CachedCopy: Sendable {
   /// Removes it.
   ///
   /// - Throws: `SystemError` when it cannot be removed; not when it was gone already.
-  public func remove() throws(SystemError) {
+  func remove() throws(SystemError) {
     _ = try folder.take(name)
   }
 }

@@ -1,6 +1,6 @@
 internal import Glibc
-public import Images
-public import Support
+internal import Images
+internal import Support
 internal import Synchronization
 
 /// Images on a disk, encrypted with the keys of the images in the database, bounded in bytes: the oldest go first.
@@ -11,7 +11,7 @@ internal import Synchronization
 /// what is too much.
 ///
 /// All of it blocks: call it where a thread may wait.
-public final class DiskCache: Sendable {
+final class DiskCache: Sendable {
   fileprivate struct State {
     var sizes: [String: Int] = [:]
     var line = EvictionLine()
@@ -32,7 +32,7 @@ public final class DiskCache: Sendable {
   ///   - maximumAge: What is older goes, in seconds.
   ///   - now: In seconds since 1970.
   /// - Throws: `SystemError` when the folder cannot be used or is open to others.
-  public init(
+  init(
     _ folder: String, limit: Int, keys: KeyRing, maximumAge: Double, now: Double
   ) throws {
     try PrivateFolder.prepare(folder)
@@ -66,7 +66,7 @@ public final class DiskCache: Sendable {
   }
 
   /// How many bytes its files have.
-  public var byteCount: Int { state.withLock { $0.byteCount } }
+  var byteCount: Int { state.withLock { $0.byteCount } }
 
   /// The image of an address and until when it is kept; nil when it is not there (any more).
   func image(_ url: String, now: Double) -> CachedFile? {
@@ -136,14 +136,14 @@ extension DiskCache.State {
 /// What went from a disk cache's folder because it had been there for longer than it may be.
 ///
 /// To remove a file no key is needed, so that whoever keeps a machine clean need not be able to look at its images.
-public struct CacheSweep: Sendable, Equatable {
+struct CacheSweep: Sendable, Equatable {
   /// How many files.
-  public private(set) var files = 0
+  private(set) var files = 0
   /// Their size.
-  public private(set) var bytes = 0
+  private(set) var bytes = 0
 
   /// Nothing went.
-  public init() {}
+  init() {}
 
   /// Sweeps a folder, which need not be there and is not made. What is no file of a cache is left alone.
   ///
@@ -154,7 +154,7 @@ public struct CacheSweep: Sendable, Equatable {
   ///   - now: In seconds since 1970.
   ///   - isDry: Whether nothing is removed, and only told what would go.
   /// - Throws: `SystemError` when the folder is another user's or open to others, or a file cannot be removed.
-  public init(
+  init(
     of folder: String, maximumAge: Double, now: Double, isDry: Bool
   ) throws(SystemError) {
     guard try PrivateFolder.isThere(folder) else { return }

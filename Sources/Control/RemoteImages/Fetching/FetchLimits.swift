@@ -1,19 +1,19 @@
 public import HTTPTransfer
-public import Support
+internal import Support
 
 /// What a fetch may take.
-public struct FetchLimits: Sendable, Equatable {
+struct FetchLimits: Sendable, Equatable {
   /// The most bytes of an image: as many as a submitted file may have.
-  public var bytes: Int
+  var bytes: Int
   /// How long looking the name up may take, and then connecting with TLS.
-  public var connect: Duration
+  var connect: Duration
   /// How long all of a fetch may take, from its turn on.
-  public var whole: Duration
+  var whole: Duration
   /// How many are fetched at once; the others wait for their turn.
-  public var atOnce: Int
+  var atOnce: Int
 
   /// Limits; every value left out is the default.
-  public init(
+  init(
     bytes: Int = ImageSize.maximum, connect: Duration = .seconds(5), whole: Duration = .seconds(30),
     atOnce: Int = 8
   ) {
@@ -27,9 +27,9 @@ public struct FetchLimits: Sendable, Equatable {
 /// What fetching takes from the machine round it.
 public struct NetworkDependencies: Sendable {
   /// Looks names up.
-  public var resolver: NameResolver
+  var resolver: NameResolver
   /// A file of certificate authorities (PEM) in place of the system's.
-  public var certificateAuthorityFile: String?
+  var certificateAuthorityFile: String?
   /// Seconds since 1970, for how long an image is kept.
   public var now: @Sendable () -> Double
 

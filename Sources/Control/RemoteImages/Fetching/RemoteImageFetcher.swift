@@ -1,4 +1,4 @@
-public import EventLoop
+internal import EventLoop
 internal import HTTPTransfer
 
 /// Fetches images from hosts that are allowed, and from nowhere else.
@@ -7,7 +7,7 @@ internal import HTTPTransfer
 /// transfer is held to the addresses that were judged, which a second look-up could not change any more. The
 /// connection's own address is looked at again before anything is sent. No redirect is followed; there is no
 /// proxy, no cookie and no account; the size is cut while it comes in.
-public actor RemoteImageFetcher {
+actor RemoteImageFetcher {
   /// The loop's own executor, which the transfers run on too.
   nonisolated public var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -19,7 +19,7 @@ public actor RemoteImageFetcher {
   private var nextNumber: UInt64 = 0
 
   /// A fetcher that opens nothing before its first fetch. Close it before the loop is shut down.
-  public init(loop: EventLoop, limits: FetchLimits = FetchLimits(), network: NetworkDependencies = .system) {
+  init(loop: EventLoop, limits: FetchLimits = FetchLimits(), network: NetworkDependencies = .system) {
     self.loop = loop
     self.limits = limits
     self.network = network
@@ -35,7 +35,7 @@ public actor RemoteImageFetcher {
   }
 
   /// Ends what is being fetched.
-  public func close() async {
+  func close() async {
     await client.close()
   }
 

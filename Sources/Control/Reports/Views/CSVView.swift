@@ -53,9 +53,9 @@ struct CSVView: ReportView {
 }
 
 /// Text as a cell of CSV.
-package enum CSVText {
+enum CSVText {
   /// Appends text, harmless to spreadsheets and quoted where they must be.
-  package static func append(_ text: String, to bytes: inout [UInt8]) {
+  static func append(_ text: String, to bytes: inout [UInt8]) {
     var text = text
     if text.withUTF8({ appendPlain($0, to: &bytes) }) { return }
     appendSifted(text, to: &bytes)

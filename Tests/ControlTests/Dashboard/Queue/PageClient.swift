@@ -1,10 +1,10 @@
 import PostgreSQL
-import Queue
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Queue
+@testable import Support
 
 /// A reader of the dashboard: asks for pages and sends their forms, with its cookie.
 struct PageClient {

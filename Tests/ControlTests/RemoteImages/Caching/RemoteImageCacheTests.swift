@@ -1,9 +1,9 @@
-import Images
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Images
 
 @Suite("Images that were fetched")
 struct RemoteImageCacheTests {

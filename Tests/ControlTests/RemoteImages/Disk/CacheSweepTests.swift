@@ -1,10 +1,10 @@
 import Foundation
-import Images
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Images
+@testable import Support
 
 @Suite("A sweep of the images on the disk")
 struct CacheSweepTests {

@@ -1,10 +1,10 @@
 import Foundation
-import Images
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Images
+@testable import Support
 
 @Suite("The copy of one image on the disk")
 struct CachedCopyTests {

@@ -1,10 +1,10 @@
 import Foundation
-import Images
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Images
+@testable import Support
 
 @Suite("Images on the disk")
 struct DiskCacheTests {

@@ -1,8 +1,8 @@
 import Foundation
-import Images
 import TestSupport
 
 @testable import Control
+@testable import Images
 
 extension DiskCache {
   /// A cache in a test's folder.

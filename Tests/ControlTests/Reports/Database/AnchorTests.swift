@@ -1,9 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import Testing
 
 @testable import Control
+@testable import Support
 
 /// Each expectation is a calculation by hand, as in SegmentTests.
 @Suite("Statements of users whose months end on another day than the last")

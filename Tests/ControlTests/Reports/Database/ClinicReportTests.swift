@@ -1,10 +1,10 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("Reports of roles that see some clinics only")
 struct ClinicReportTests {

@@ -1,8 +1,8 @@
 import QueueTestSupport
-import Support
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("Which months are due, as version 1.0 asks")
 struct DueMonthsTests {

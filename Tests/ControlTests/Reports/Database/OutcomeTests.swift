@@ -1,10 +1,10 @@
 import Foundation
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("Outcomes and files")
 struct OutcomeTests {

@@ -1,9 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("The reporter")
 struct ReporterTests {

@@ -1,9 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import Testing
 
 @testable import Control
+@testable import Support
 
 /// Each expectation is a calculation by hand: units times price, rounded half up to the cent, and their sum.
 @Suite("The segments by which a month is billed")

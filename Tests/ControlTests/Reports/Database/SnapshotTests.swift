@@ -1,8 +1,8 @@
 import QueueTestSupport
-import Support
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("The reports of the planted month")
 struct SnapshotTests {

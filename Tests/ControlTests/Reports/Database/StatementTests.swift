@@ -1,10 +1,10 @@
 import Foundation
 import PostgreSQL
 import QueueTestSupport
-import Support
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("Closing a month")
 struct StatementTests {

@@ -1,9 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import Testing
 
 @testable import Control
+@testable import Support
 
 /// October 2020, by the clocks of Jakarta (ana, of the north) and New York (bob, of no clinic). Ana has the plan `plus`
 /// from the midnight of 15 October on. A unit is of the day on which it was taken:

@@ -1,9 +1,9 @@
 import Foundation
 import QueueTestSupport
-import Support
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("Zones")
 struct ZoneTests {

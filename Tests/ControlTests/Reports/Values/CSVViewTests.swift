@@ -1,9 +1,9 @@
 import Foundation
-import Support
 import TestSupport
 import Testing
 
 @testable import Control
+@testable import Support
 
 @Suite("CSV")
 struct CSVViewTests {

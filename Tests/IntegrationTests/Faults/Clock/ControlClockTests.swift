@@ -1,8 +1,9 @@
 import Foundation
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite(
   "analysisctl on a machine whose clock is three days off",

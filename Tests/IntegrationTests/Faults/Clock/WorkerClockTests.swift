@@ -1,9 +1,10 @@
 import Foundation
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite(
   "A worker whose clock is three days off",

@@ -1,11 +1,12 @@
-import Control
 import Foundation
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Control
+@testable import Queue
+@testable import Support
 
 @Suite("Changes of jobs and users from two sides at once")
 struct ChangeRaceTests {

@@ -1,11 +1,12 @@
 import EventLoop
 import Foundation
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 @Suite("Migrations beside others")
 struct MigrationRaceTests {

@@ -1,9 +1,10 @@
 import Foundation
-import Images
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
+
+@testable import Images
 
 @Suite("The same submit from twenty places at once")
 struct SubmitRaceTests {

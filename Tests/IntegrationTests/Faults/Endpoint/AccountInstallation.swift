@@ -1,11 +1,12 @@
 import Foundation
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 /// A database with jobs, a service account, and worker processes that are led to a faulty backend; at its end every
 /// invariant holds, and no secret stands in the log or in the database.

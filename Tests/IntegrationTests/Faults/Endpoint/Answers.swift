@@ -1,6 +1,7 @@
-import Support
 import Synchronization
 import TestSupport
+
+@testable import Support
 
 /// Bodies of answers.
 enum Answers {

@@ -1,8 +1,9 @@
 import Foundation
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("What somebody sees who captures the network", .enabled(if: Authority.isAvailable, "needs openssl"))
 struct CaptureTests {

@@ -1,9 +1,10 @@
 import Foundation
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 @Suite("Counts and limits of ours and of the backend")
 struct CountTests {

@@ -1,6 +1,7 @@
 import Foundation
-import Queue
 import TestSupport
+
+@testable import Queue
 
 /// A picture of noise, which no compression makes small, in a folder of its own as `large.jpg`.
 func largePicture(side: Int = 1900) async throws -> TemporaryFolder {

@@ -1,8 +1,9 @@
 import Foundation
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("A call whose outcome is unknown")
 struct OutcomeUnknownTests {

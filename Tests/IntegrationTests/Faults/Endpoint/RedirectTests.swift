@@ -1,9 +1,10 @@
 import Foundation
 import QueueTestSupport
-import Support
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("A redirect")
 struct RedirectTests {

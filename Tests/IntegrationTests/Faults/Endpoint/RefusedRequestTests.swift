@@ -1,8 +1,9 @@
 import Foundation
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("A backend that will never take the picture")
 struct RefusedRequestTests {

@@ -1,6 +1,7 @@
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 /// One row of the matrix: what the backend does, named as in the list of results.
 struct Row: Sendable, CustomTestStringConvertible {

@@ -1,8 +1,9 @@
 import Foundation
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("The account's token in a long queue")
 struct TokenLifeTests {

@@ -1,9 +1,10 @@
 import Foundation
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("An unusual answer that is valid")
 struct UnusualAnswerTests {

@@ -1,7 +1,8 @@
 import PostgreSQL
-import Queue
-import Support
 import Synchronization
+
+@testable import Queue
+@testable import Support
 
 /// Submits jobs one after the other from several tasks, each under a key of its own, and remembers which were
 /// acknowledged.

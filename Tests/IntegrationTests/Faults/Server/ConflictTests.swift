@@ -2,9 +2,10 @@ import EventLoop
 import Foundation
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("The server ends statements in favour of others")
 struct ConflictTests {

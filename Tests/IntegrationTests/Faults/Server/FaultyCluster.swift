@@ -1,11 +1,12 @@
 import EventLoop
 import Foundation
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 /// An installation on a cluster of the test's own, and what befalls the server; at the end every job has exactly one
 /// end, and none has paid an attempt for it.

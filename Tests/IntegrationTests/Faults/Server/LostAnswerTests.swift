@@ -1,9 +1,10 @@
 import Foundation
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("A connection is cut at a statement, before the server saw it or after it was carried out")
 struct LostAnswerTests {

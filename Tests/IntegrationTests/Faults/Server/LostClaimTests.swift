@@ -1,8 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 /// A claim's commit waits for no disk, so a server that crashes may lose it.
 @Suite("The server crashes before it has written a claim")

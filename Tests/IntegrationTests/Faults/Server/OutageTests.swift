@@ -1,9 +1,10 @@
 import Foundation
 import PostgreSQL
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Support
 
 @Suite("The server goes away and comes back")
 struct OutageTests {

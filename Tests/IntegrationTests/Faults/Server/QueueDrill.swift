@@ -1,10 +1,11 @@
 import EventLoop
 import PostgreSQL
-import Queue
 import QueueTestSupport
-import Support
 import TestSupport
 import Testing
+
+@testable import Queue
+@testable import Support
 
 /// Claims and completes jobs as a worker does, with its scan marks and their publication, but calls nobody: what
 /// it costs is the queue's own.

@@ -5,7 +5,7 @@ import TestSupport
   import Foundation
   import PostgreSQL
   import Testing
-  import Worker
+  @testable import Worker
 
   @Suite("A worker that is killed")
   struct KillTests {

@@ -2,7 +2,7 @@ import QueueTestSupport
 import TestSupport
 
 #if DEBUG
-  import Support
+  @testable import Support
   import Foundation
   import Testing
 

@@ -2,7 +2,7 @@ import TestSupport
 
 #if DEBUG
   import Testing
-  import Worker
+  @testable import Worker
 
   @Suite("A worker one of whose steps fails")
   struct LostStepTests {
