@@ -1,10 +1,10 @@
+@testable import CommandLineTool
+@testable import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
 
-@testable import CommandLineTool
 @testable import Control
-@testable import Queue
 
 @Suite("A name is the same user in its composed and in its decomposed form")
 struct NameFormTests {
@@ -88,14 +88,16 @@ struct NameFormTests {
     "also where it was added before names were composed; who would be taken for another has the number behind it"
   )
   func migrated() async throws {
-    try await withQueue { (queue) async throws in
-      try await queue.addUser(composed)
-      for name in ["plain", "alone"] { try await queue.addUser(name) }
-      try await queue.execute(
-        "UPDATE analysis.account SET user_ref = '\(decomposed)' WHERE user_ref = 'plain'")
-      try await queue.execute("UPDATE analysis.account SET user_ref = 'Zoe\u{308}' WHERE user_ref = 'alone'")
-      let migration = SQLFiles.required("migrations/0029_names.sql")
-      for _ in 0..<2 { try await queue.execute(migration) }
+    try await withQueue(from: nil) { (queue) async throws in
+      try await queue.makeReleasedSchema(
+        then: """
+          INSERT INTO analysis.account (shard, user_id, user_ref, zone, key_salt)
+          SELECT 0, nextval('analysis.user_id'), u, 'UTC', sha256(convert_to(u, 'UTF8'))
+          FROM unnest(ARRAY['\(composed)', '\(decomposed)', 'Zoe\u{308}']) u;
+          INSERT INTO analysis.account_plan (shard, user_id, valid_from, plan_id)
+          SELECT 0, a.user_id, '-infinity', 1 FROM analysis.account a
+          """)
+      _ = try await Migrator(queue.pool).migrate()
       let number = try await queue.number("SELECT max(user_id)::int - 1 FROM analysis.account")
       #expect(
         try await names(queue)

@@ -19,7 +19,7 @@ struct LaneArithmeticTests {
     #expect(
       files == [
         "functions/20_values/lanes", "functions/40_users/accounts", "functions/40_users/clinics",
-        "migrations/0002_jobs", "migrations/0020_checks",
+        "migrations/0002_jobs", "migrations/0010_since_1_0",
       ])
   }
 }
