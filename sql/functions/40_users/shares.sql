@@ -148,7 +148,6 @@ BEGIN
     p_detail || jsonb_strip_nulls(jsonb_build_object('expires', analysis.audit_time(p_expires))));
   RETURN v_share.id;
 END $$;
-DROP FUNCTION IF EXISTS analysis.make_share(smallint, bigint, name, smallint, bigint, timestamptz, jsonb);
 
 -- Requests for a user that a clinician's login, or a carer, reads their analyses. NULL: there is no such
 -- user.

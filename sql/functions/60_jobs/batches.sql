@@ -10,7 +10,6 @@
 -- differ and neither is seen, the labels are read, up to the first that is, from the index alone. The users
 -- that are seen are read once, when the first label is compared with them: IS TRUE keeps the planner from
 -- joining them, and the memory from reading them anew for each label.
-DROP FUNCTION IF EXISTS analysis.open_batches_seen(bigint, bigint, smallint, int[]);
 CREATE OR REPLACE FUNCTION analysis.open_batches_seen(
   p_batch bigint, p_before bigint, p_submitters smallint[], p_seen int[]) RETURNS refcursor
 LANGUAGE plpgsql STABLE

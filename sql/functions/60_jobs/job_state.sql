@@ -2,7 +2,6 @@
 
 -- Where jobs are, and why, of whoever's jobs; of those of some submitters where there are such. Called by
 -- functions, which know whose jobs they may answer.
-DROP FUNCTION IF EXISTS analysis.states_of(smallint, bigint[], smallint);
 CREATE OR REPLACE FUNCTION analysis.states_of(p_shard smallint, p_jobs bigint[], p_submitters smallint[])
 RETURNS TABLE (
   o_job bigint, o_user bigint, o_state text, o_reason text, o_message text, o_attempts int,

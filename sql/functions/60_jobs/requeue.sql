@@ -54,7 +54,6 @@ BEGIN
   WHERE u.period = analysis.period_at(p_now, a.zone, a.anchors);
 END $$;
 
-DROP FUNCTION IF EXISTS analysis.queue_again(smallint, bigint, smallint, smallint, bigint);
 -- Moves jobs, which the caller has locked, with their keys and what their submitters call them to other
 -- months, and queues them as a submit would, the lower numbers first: they run at once and have no expiry,
 -- since who wants them again wants them run. They wait since now, not since they were submitted.

@@ -222,6 +222,5 @@ BEGIN
   ORDER BY r.at DESC, r.job_id DESC
   LIMIT least(greatest(p_limit, 1), 10001);
 END $$;
-DROP FUNCTION IF EXISTS analysis.list_reviews(smallint, text, text, smallint, timestamptz, bigint, int);
 COMMENT ON FUNCTION analysis.list_reviews IS
   'Answers the present verdicts of a shard, the latest first.';

@@ -43,7 +43,6 @@ LANGUAGE sql STABLE AS $$
       NOT isfinite(d.valid_from) OR analysis.day_start(d.valid_from, c.zone) <= c.starts)
     ORDER BY d.valid_from DESC LIMIT 1) v ON true
 $$;
-DROP FUNCTION IF EXISTS analysis.plan_segments(smallint);
 
 -- How the units of a user's month lie in its segments, which begin at p_starts, in order: what lies before
 -- the first counts with it, as after a change of the zone. Of the segments' jobs that ended since p_since

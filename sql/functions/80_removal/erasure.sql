@@ -72,7 +72,6 @@ END $$;
 -- Removes what the submitter called a person's jobs; they stay in their batches, which are counted by them. A
 -- batch in which everybody was erased loses its name and the hash of its key too: in order, since another
 -- erasure may have the same batches.
-DROP FUNCTION IF EXISTS analysis.erase_labels(smallint, smallint, bigint[]);
 CREATE OR REPLACE FUNCTION analysis.erase_labels(p_shard smallint, p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
