@@ -65,6 +65,7 @@ struct SchemaState: Sendable {
   func check() throws(JobQueueError) {
     try checkSource()
     try checkBaseline()
+    try checkReleased()
     for migration in source.migrations {
       guard let record = applied.first(where: { $0.number == migration.number }) else { continue }
       guard record.checksum == SHA256.hexadecimal(of: migration.text) else {
@@ -102,6 +103,19 @@ struct SchemaState: Sendable {
     }
   }
 
+  /// Refuses a schema that was made by a program between two releases: the migrations of a release replace those that it
+  /// had, under the same numbers and other names.
+  private func checkReleased() throws(JobQueueError) {
+    let names = Dictionary(source.migrations.map { ($0.number, $0.name) }, uniquingKeysWith: { $1 })
+    let strange = applied.first { $0.number > source.baseline && (names[$0.number] ?? $0.name) != $0.name }
+    guard let strange, source.baseline > 0 else { return }
+    throw JobQueueError(
+      .schemaTooOld,
+      "The database was made by a development version: it has the migration \(strange.name), which no release has.",
+      advice: "Run analysisctl migrate on a new, empty database, or on one that a release made. "
+        + "This one works with the program that made it.")
+  }
+
   private func checkSource() throws(JobQueueError) {
     var seen: Set<Int> = []
     for migration in source.migrations where !seen.insert(migration.number).inserted {
@@ -117,6 +131,7 @@ struct SchemaState: Sendable {
         .schemaMissing, "The database has no schema of the queue yet.", advice: "Run analysisctl migrate.")
     }
     try checkBaseline()
+    try checkReleased()
     let before = source.migrations.map(\.number).filter { $0 >= source.baseline }.dropLast().last
     if found == source.version || found == before { return found }
     if found < source.version {

@@ -66,4 +66,27 @@ struct MigrateTests {
       #expect(second.output == #"{"dry_run":false,"version":\#(Migrator.version),"steps":[]}"# + "\n")
     }
   }
+  @Test("a database of a development version is refused, and it says what to do")
+  func development() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.execute(
+        """
+        UPDATE analysis.schema_migration SET name = '0010_operations', checksum = 'x' WHERE number = 10;
+        INSERT INTO analysis.schema_migration (number, name, checksum)
+        VALUES (11, '0011_billing', 'x'), (30, '0030_doors', 'x')
+        """)
+      let said =
+        "The database was made by a development version: it has the migration 0010_operations, which no release has. "
+        + "Run analysisctl migrate on a new, empty database, or on one that a release made."
+      for line in [["migrate"], ["migrate", "--dry-run"], ["status"]] {
+        let ran = await queue.control.run(line)
+        #expect(ran.code == .unreachable)
+        #expect(ran.messages.contains(said), "\(ran.messages)")
+      }
+      let finding = try await queue.control.doctor().found.of("schema.version")
+      #expect(finding.map(\.state) == ["wrong"])
+      #expect(finding[0].seen.contains("a development version"))
+      #expect(try await queue.number("SELECT count(*) FROM analysis.schema_migration") == 12)
+    }
+  }
 }
