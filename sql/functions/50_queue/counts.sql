@@ -216,24 +216,19 @@ LANGUAGE sql IMMUTABLE AS $$
     THEN least(greatest((p_report -> 'counters' ->> p_name)::numeric, 0), 1000000000000)::bigint ELSE 0 END
 $$;
 
--- Writes down what happened until the end of the last step of ten seconds, once; and the minutes that are
--- over. Whoever comes first in a step writes it.
+-- Writes down the step of ten seconds that ends at p_at.
 --
 -- What was done is what the workers' own counters have moved on by since the step before. The rate of each
 -- goes by the times of its reports, which do not come in step. A worker of which nothing was heard for five
 -- minutes is counted from its next report on. What was reported more than thirty seconds ago is not done now:
 -- it is noted, so that the next step counts on from it, and is in no step.
-CREATE OR REPLACE FUNCTION analysis.keep_history(p_now timestamptz) RETURNS void
+CREATE OR REPLACE FUNCTION analysis.keep_step(p_at timestamptz, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_at timestamptz := date_bin('10 seconds', p_now, '2000-01-01 00:00:00+00');
-  v_before jsonb;
+  v_before jsonb := (
+    SELECT h.counted FROM analysis.queue_history h
+    WHERE h.step = 10 AND h.at < p_at ORDER BY h.at DESC LIMIT 1);
 BEGIN
-  IF EXISTS (SELECT FROM analysis.queue_history h WHERE h.step = 10 AND h.at = v_at) THEN
-    RETURN;
-  END IF;
-  SELECT h.counted INTO v_before FROM analysis.queue_history h
-  WHERE h.step = 10 AND h.at < v_at ORDER BY h.at DESC LIMIT 1;
 
   WITH told AS MATERIALIZED (
     SELECT w.id::text AS id, w.started_at, extract(epoch FROM w.reported_at)::numeric AS at,
@@ -254,7 +249,7 @@ BEGIN
     WHERE t.at > b.at AND t.at <= b.at + 300 AND t.at > extract(epoch FROM p_now) - 30)
   INSERT INTO analysis.queue_history (
     step, at, waiting, in_flight, scheduled, done, dead, retried, rate, counted)
-  SELECT 10, v_at, coalesce(q.waiting, 0), coalesce(q.in_flight, 0), coalesce(q.scheduled, 0),
+  SELECT 10, p_at, coalesce(q.waiting, 0), coalesce(q.in_flight, 0), coalesce(q.scheduled, 0),
     coalesce(m.done, 0), coalesce(m.dead, 0), coalesce(m.retried, 0), coalesce(m.rate, 0),
     (SELECT jsonb_object_agg(t.id, jsonb_build_array(t.at, t.done, t.dead, t.retried)) FROM told t)
   FROM (
@@ -266,8 +261,12 @@ BEGIN
     FROM moved v) m
   ON CONFLICT (step, at) DO NOTHING;
   UPDATE analysis.queue_history h SET counted = NULL
-  WHERE h.step = 10 AND h.at < v_at AND h.counted IS NOT NULL;
+  WHERE h.step = 10 AND h.at < p_at AND h.counted IS NOT NULL;
+END $$;
 
+-- Sums up the minutes that are over at p_at, which are not written down yet.
+CREATE OR REPLACE FUNCTION analysis.keep_minutes(p_at timestamptz) RETURNS void
+LANGUAGE sql AS $$
   INSERT INTO analysis.queue_history (step, at, waiting, in_flight, scheduled, done, dead, retried, rate)
   SELECT 60, m.at, (array_agg(h.waiting ORDER BY h.at DESC))[1],
     (array_agg(h.in_flight ORDER BY h.at DESC))[1], (array_agg(h.scheduled ORDER BY h.at DESC))[1],
@@ -277,10 +276,24 @@ BEGIN
     SELECT date_bin('1 minute', h.at - interval '10 seconds', '2000-01-01 00:00:00+00')
       + interval '1 minute' AS at) m
   -- From the beginning of a minute on: of none only a part is summed up.
-  WHERE h.step = 10 AND m.at <= v_at
-    AND h.at > date_bin('1 minute', v_at, '2000-01-01 00:00:00+00') - interval '10 minutes'
+  WHERE h.step = 10 AND m.at <= p_at
+    AND h.at > date_bin('1 minute', p_at, '2000-01-01 00:00:00+00') - interval '10 minutes'
   GROUP BY m.at
-  ON CONFLICT (step, at) DO NOTHING;
+  ON CONFLICT (step, at) DO NOTHING
+$$;
+
+-- Writes down what happened until the end of the last step of ten seconds, once; and the minutes that are
+-- over. Whoever comes first in a step writes it.
+CREATE OR REPLACE FUNCTION analysis.keep_history(p_now timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_at timestamptz := date_bin('10 seconds', p_now, '2000-01-01 00:00:00+00');
+BEGIN
+  IF EXISTS (SELECT FROM analysis.queue_history h WHERE h.step = 10 AND h.at = v_at) THEN
+    RETURN;
+  END IF;
+  PERFORM analysis.keep_step(v_at, p_now);
+  PERFORM analysis.keep_minutes(v_at);
   -- What is ahead is from before the server's clock was set back.
   DELETE FROM analysis.queue_history h
   WHERE h.step = 10 AND h.at < v_at - interval '1 hour' OR h.step = 60 AND h.at < v_at - interval '2 days'
