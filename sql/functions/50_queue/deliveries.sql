@@ -69,6 +69,19 @@ END $$;
 COMMENT ON FUNCTION analysis.due_deliveries IS
   'Answers which shards have events to send to webhooks.';
 
+-- What a webhook with findings is sent of a job's result; NULL for what is gone.
+CREATE OR REPLACE FUNCTION analysis.findings_sent(p_shard smallint, p_period smallint, p_job bigint)
+RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object(
+    'primary', r.primary_name, 'confidence', r.primary_confidence, 'normal', r.primary_normal,
+    'band', (ARRAY['green', 'yellow', 'orange', 'red'])[r.primary_band],
+    'secondary', r.secondary_name, 'serious', r.serious, 'consult', r.consult)
+  FROM analysis.result r
+  WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = p_job AND r.outcome = 1
+    AND r.condition_count IS NOT NULL
+$$;
+
 -- Takes events of a shard that are due, for two minutes: of at most p_webhooks webhooks, those first that
 -- were not told anything for the longest time, so that slow ones with many events do not keep the others
 -- waiting; and at most p_each of one; none of those in p_busy, to which the worker is sending already. A
@@ -132,14 +145,8 @@ BEGIN
       d.has_findings)
   SELECT t.webhook_id, t.id, t.url, t.secret, t.job_id,
     (ARRAY['test', 'succeeded', 'cancelled', 'dead'])[t.state + 1], t.at, t.attempts,
-    CASE WHEN t.has_findings AND t.state = 1 THEN (
-      SELECT jsonb_build_object(
-        'primary', r.primary_name, 'confidence', r.primary_confidence, 'normal', r.primary_normal,
-        'band', (ARRAY['green', 'yellow', 'orange', 'red'])[r.primary_band],
-        'secondary', r.secondary_name, 'serious', r.serious, 'consult', r.consult)
-      FROM analysis.result r
-      WHERE r.shard = p_shard AND r.period = t.period AND r.job_id = t.job_id AND r.outcome = 1
-        AND r.condition_count IS NOT NULL) END
+    CASE WHEN t.has_findings AND t.state = 1
+      THEN analysis.findings_sent(p_shard, t.period, t.job_id) END
   FROM taken t
   ORDER BY t.webhook_id, t.id;
 END $$;
