@@ -153,6 +153,37 @@ END $$;
 COMMENT ON FUNCTION analysis.claim_deliveries IS
   'Takes events that are to be sent to webhooks, for two minutes.';
 
+-- Writes to events that a worker has what came of them, each once; answers those that it still had. One that
+-- has been tried for delivery_time() is given up.
+CREATE OR REPLACE FUNCTION analysis.settle_events(
+  p_shard smallint, p_worker bigint, p_events bigint[], p_outcomes text[], p_failures text[],
+  p_delays_ms bigint[], p_now timestamptz)
+RETURNS TABLE (
+  webhook_id int, tried_at timestamptz, failed_at timestamptz, failure text, outcome text, delay_ms bigint)
+LANGUAGE sql AS $$
+  UPDATE analysis.webhook_event e
+  SET worker_id = NULL,
+      attempts = CASE g.outcome WHEN 'released' THEN greatest(e.attempts - 1, 0) ELSE e.attempts END,
+      tried_at = CASE WHEN g.outcome = 'released' AND e.attempts <= 1 THEN NULL ELSE e.tried_at END,
+      failure = CASE g.outcome
+        WHEN 'delivered' THEN NULL WHEN 'released' THEN e.failure ELSE left(g.failure, 200) END,
+      delivered_at = CASE WHEN g.outcome = 'delivered' THEN p_now END,
+      failed_at = CASE
+        WHEN g.outcome = 'gone' OR g.outcome = 'failed' AND e.tried_at <= p_now - analysis.delivery_time()
+        THEN p_now END,
+      due_at = CASE
+        WHEN g.outcome = 'released' THEN p_now
+        WHEN g.outcome = 'failed' AND e.tried_at > p_now - analysis.delivery_time()
+        THEN p_now + greatest(
+          analysis.delivery_delay(e.attempts), coalesce(g.delay_ms, 0) * interval '1 millisecond') END
+  FROM (
+    SELECT DISTINCT ON (d.id) d.*
+    FROM unnest(p_events, p_outcomes, p_failures, p_delays_ms) d(id, outcome, failure, delay_ms)
+    ORDER BY d.id) g
+  WHERE e.shard = p_shard AND e.id = g.id AND e.worker_id = p_worker AND e.due_at IS NOT NULL
+  RETURNING e.webhook_id, e.tried_at, e.failed_at, e.failure, g.outcome, g.delay_ms
+$$;
+
 -- Stores what came of events that the worker had taken and still has: delivered, failed, gone (the receiver
 -- wants no more, which switches it off) or released (not sent). A failed one is sent again after a time that
 -- grows with its attempts, and not before p_delay_ms (what the receiver asked for) is over; tried for three
@@ -182,35 +213,13 @@ BEGIN
   PERFORM analysis.refuse_repeatable_read();
   v_worker := analysis.worker_number(p_worker);
   RETURN QUERY
-  WITH given AS (
-    SELECT DISTINCT ON (g.id) g.*
-    FROM unnest(p_events, p_outcomes, p_failures, p_delays_ms) g(id, outcome, failure, delay_ms)
-    ORDER BY g.id),
-  settled AS (
-    UPDATE analysis.webhook_event e
-    SET worker_id = NULL,
-        attempts = CASE g.outcome WHEN 'released' THEN greatest(e.attempts - 1, 0) ELSE e.attempts END,
-        tried_at = CASE WHEN g.outcome = 'released' AND e.attempts <= 1 THEN NULL ELSE e.tried_at END,
-        failure = CASE g.outcome
-          WHEN 'delivered' THEN NULL WHEN 'released' THEN e.failure ELSE left(g.failure, 200) END,
-        delivered_at = CASE WHEN g.outcome = 'delivered' THEN v_now END,
-        failed_at = CASE
-          WHEN g.outcome = 'gone' OR g.outcome = 'failed' AND e.tried_at <= v_now - analysis.delivery_time()
-          THEN v_now END,
-        due_at = CASE
-          WHEN g.outcome = 'released' THEN v_now
-          WHEN g.outcome = 'failed' AND e.tried_at > v_now - analysis.delivery_time()
-          THEN v_now + greatest(
-            analysis.delivery_delay(e.attempts), coalesce(g.delay_ms, 0) * interval '1 millisecond') END
-    FROM given g
-    WHERE e.shard = p_shard AND e.id = g.id AND e.worker_id = v_worker AND e.due_at IS NOT NULL
-    RETURNING e.webhook_id, e.tried_at, e.failed_at, e.failure, g.outcome, g.delay_ms),
-  told AS (
+  WITH told AS (
     SELECT s.webhook_id, bool_or(s.outcome = 'delivered') AS succeeded,
       bool_or(s.outcome IN ('failed', 'gone')) AS failed, bool_or(s.outcome = 'gone') AS gone,
       max(s.failure) AS failure, max(coalesce(s.delay_ms, 0)) AS delay_ms,
       min(s.tried_at) FILTER (WHERE s.failed_at IS NOT NULL) AS given_up_since
-    FROM settled s
+    FROM analysis.settle_events(
+      p_shard, v_worker, p_events, p_outcomes, p_failures, p_delays_ms, v_now) s
     WHERE s.outcome <> 'released'
     GROUP BY s.webhook_id),
   changed AS (
