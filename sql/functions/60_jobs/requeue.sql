@@ -54,6 +54,23 @@ BEGIN
   WHERE u.period = analysis.period_at(p_now, a.zone, a.anchors);
 END $$;
 
+-- Takes jobs, which the caller has locked, out of their months.
+CREATE OR REPLACE FUNCTION analysis.take_out_jobs(p_shard smallint, p_jobs bigint[], p_months smallint[])
+RETURNS analysis.job[]
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_row analysis.job[];
+BEGIN
+  -- Planned with the months, of which alone it takes locks.
+  EXECUTE
+    'WITH gone AS (
+       DELETE FROM analysis.job k WHERE k.shard = $1 AND k.period = ANY ($2) AND k.id = ANY ($3)
+       RETURNING k AS whole)
+     SELECT array_agg(g.whole) FROM gone g'
+  INTO v_row USING p_shard, ARRAY(SELECT DISTINCT m FROM unnest(p_months) m), p_jobs;
+  RETURN v_row;
+END $$;
+
 -- Moves jobs, which the caller has locked, with their keys and what their submitters call them to other
 -- months, and queues them as a submit would, the lower numbers first: they run at once and have no expiry,
 -- since who wants them again wants them run. They wait since now, not since they were submitted.
@@ -63,16 +80,8 @@ RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
-  v_row analysis.job[];
+  v_row analysis.job[] := analysis.take_out_jobs(p_shard, p_jobs, p_from);
 BEGIN
-  -- Planned with the months, of which alone it takes locks.
-  EXECUTE
-    'WITH gone AS (
-       DELETE FROM analysis.job k WHERE k.shard = $1 AND k.period = ANY ($2) AND k.id = ANY ($3)
-       RETURNING k AS whole)
-     SELECT array_agg(g.whole) FROM gone g'
-  INTO v_row USING p_shard, ARRAY(SELECT DISTINCT m FROM unnest(p_from) m), p_jobs;
-
   WITH moved AS MATERIALIZED (
     SELECT r.*, t.month, t.cost, row_number() OVER (PARTITION BY r.user_id, r.lane ORDER BY r.id) - 1 AS ahead
     FROM unnest(v_row) r JOIN unnest(p_jobs, p_to, p_costs) t(job, month, cost) ON t.job = r.id),
