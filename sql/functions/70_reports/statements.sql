@@ -29,6 +29,25 @@ BEGIN
   END IF;
 END $$;
 
+-- The lines of a closed month of which segments may be a clinic's or a user's.
+CREATE OR REPLACE FUNCTION analysis.statement_lines_of(
+  p_period smallint, p_clinic int, p_shard smallint, p_user bigint)
+RETURNS TABLE (line bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT g.line FROM analysis.statement_segment g
+  WHERE g.report = 'usage' AND g.period = p_period AND g.clinic_id = p_clinic
+  UNION
+  SELECT l.line FROM analysis.statement_line l
+  WHERE l.report = 'usage' AND l.shard = p_shard AND l.user_id = p_user AND l.period = p_period
+    AND l.for_period = ANY (ARRAY(
+      SELECT m.period FROM analysis.statement m WHERE m.report = 'usage' AND m.period <= p_period))
+  UNION
+  -- Of a month that was stated before there were segments every line may be one of them.
+  SELECT l.line FROM analysis.statement_line l
+  WHERE l.report = 'usage' AND l.period = p_period AND NOT EXISTS (
+    SELECT FROM analysis.statement_segment g WHERE g.report = 'usage' AND g.period = p_period)
+$$;
+
 -- The lines of a statement: each segment that has units, in the order of the users' names; after them the
 -- adjustments, each with the month that it is of. Only those in one currency where p_currency names one.
 CREATE OR REPLACE FUNCTION analysis.statement_segments(
@@ -51,19 +70,7 @@ BEGIN
     SELECT t.user_ref, t.for_period, t.zone, s.starts, s.ends, s.starts_local, s.ends_local, s.plan,
       s.plan_name, s.monthly_limit, s.units, s.over, analysis.price_text(s.price, s.currency),
       s.amount::text, s.currency, s.reason
-    FROM (
-      SELECT g.line FROM analysis.statement_segment g
-      WHERE g.report = 'usage' AND g.period = p_period AND g.clinic_id = v_clinic
-      UNION
-      SELECT l.line FROM analysis.statement_line l
-      WHERE l.report = 'usage' AND l.shard = v_shard AND l.user_id = v_user AND l.period = p_period
-        AND l.for_period = ANY (ARRAY(
-          SELECT m.period FROM analysis.statement m WHERE m.report = 'usage' AND m.period <= p_period))
-      UNION
-      -- Of a month that was stated before there were segments every line may be one of them.
-      SELECT l.line FROM analysis.statement_line l
-      WHERE l.report = 'usage' AND l.period = p_period AND NOT EXISTS (
-        SELECT FROM analysis.statement_segment g WHERE g.report = 'usage' AND g.period = p_period)) k
+    FROM analysis.statement_lines_of(p_period, v_clinic, v_shard, v_user) k
     JOIN analysis.statement_line t ON t.report = 'usage' AND t.period = p_period AND t.line = k.line
     CROSS JOIN LATERAL (
       SELECT g.clinic_id, g.segment, g.starts, g.ends, g.starts_local, g.ends_local, g.plan, g.plan_name,
