@@ -101,19 +101,7 @@ BEGIN
         'revoked_at', t.revoked_at, 'last_used_on', t.last_used_on)
           ORDER BY t.number), '[]')
       FROM analysis.user_token t WHERE t.shard = a.shard AND t.user_id = a.user_id),
-    -- Of the other person the export says nothing.
-    'shares', (
-      SELECT coalesce(jsonb_agg(jsonb_build_object(
-        'share', s.id,
-        'as', CASE WHEN s.shard = a.shard AND s.user_id = a.user_id THEN 'owner' ELSE 'carer' END,
-        'with', CASE WHEN s.login IS NOT NULL THEN 'clinician' ELSE 'carer' END, 'clinician', s.login,
-        'requested_at', s.requested_at, 'accepted_at', s.accepted_at, 'expires_at', s.expires_at,
-        'revoked_at', s.revoked_at)
-          ORDER BY s.id), '[]')
-      FROM analysis.all_shards() h
-      JOIN analysis.share s ON s.shard = h.o_shard
-      WHERE s.shard = a.shard AND s.user_id = a.user_id
-        OR s.carer_shard = a.shard AND s.carer_id = a.user_id),
+    'shares', analysis.shares_exported(a.shard, a.user_id),
     'webhooks', (
       SELECT coalesce(jsonb_agg(jsonb_build_object(
         'url', w.url, 'findings', w.has_findings, 'added_at', w.created_at, 'off_at', w.off_at)
@@ -129,6 +117,18 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.export_user IS
   'Answers the account of a person who is exported.';
+
+-- The conditions of a result, with their bands by name.
+CREATE OR REPLACE FUNCTION analysis.conditions_exported(p_conditions jsonb) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(
+    jsonb_agg(
+      c.condition || jsonb_build_object(
+        'band', (ARRAY['green', 'yellow', 'orange', 'red'])[(c.condition ->> 'band')::int])
+      ORDER BY c.position),
+    '[]')
+  FROM jsonb_array_elements(p_conditions) WITH ORDINALITY c(condition, position)
+$$;
 
 -- Every job of a user, in the order in which they came: what was submitted, what was found and what went
 -- wrong. An image by its number, as the next function has it, while it is kept. Each call is an entry in
@@ -155,14 +155,7 @@ BEGIN
     'analysis', CASE WHEN r.outcome = 1 THEN jsonb_build_object(
       'analysis', r.analysis_id, 'answered_at', r.answered_at, 'serious', r.serious, 'consult', r.consult,
       'endpoint_serious', r.endpoint_serious, 'endpoint_consult', r.endpoint_consult, 'model', r.model,
-      'conditions', (
-        SELECT coalesce(
-          jsonb_agg(
-            c.condition || jsonb_build_object(
-              'band', (ARRAY['green', 'yellow', 'orange', 'red'])[(c.condition ->> 'band')::int])
-            ORDER BY c.position),
-          '[]')
-        FROM jsonb_array_elements(r.conditions) WITH ORDINALITY c(condition, position))) END,
+      'conditions', analysis.conditions_exported(r.conditions)) END,
     'reviews', (
       SELECT coalesce(jsonb_agg(jsonb_build_object(
         'by', v.reviewer, 'verdict', analysis.verdict_name(v.verdict), 'at', v.at, 'until', v.replaced_at)

@@ -323,6 +323,20 @@ LANGUAGE sql AS $$
     FOR UPDATE)
 $$;
 
+-- The shares of a person, as owner and as carer. Of the other person the export says nothing.
+CREATE OR REPLACE FUNCTION analysis.shares_exported(p_shard smallint, p_user_id bigint) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(jsonb_agg(jsonb_build_object(
+    'share', s.id, 'as', CASE WHEN s.shard = p_shard AND s.user_id = p_user_id THEN 'owner' ELSE 'carer' END,
+    'with', CASE WHEN s.login IS NOT NULL THEN 'clinician' ELSE 'carer' END, 'clinician', s.login,
+    'requested_at', s.requested_at, 'accepted_at', s.accepted_at, 'expires_at', s.expires_at,
+    'revoked_at', s.revoked_at)
+      ORDER BY s.id), '[]')
+  FROM analysis.all_shards() h
+  JOIN analysis.share s ON s.shard = h.o_shard
+  WHERE s.shard = p_shard AND s.user_id = p_user_id OR s.carer_shard = p_shard AND s.carer_id = p_user_id
+$$;
+
 -- Ends the shares of logins that are gone.
 CREATE OR REPLACE FUNCTION analysis.end_shares_of_lost_logins() RETURNS void
 LANGUAGE plpgsql AS $$

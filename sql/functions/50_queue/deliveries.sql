@@ -145,8 +145,7 @@ BEGIN
       d.has_findings)
   SELECT t.webhook_id, t.id, t.url, t.secret, t.job_id,
     (ARRAY['test', 'succeeded', 'cancelled', 'dead'])[t.state + 1], t.at, t.attempts,
-    CASE WHEN t.has_findings AND t.state = 1
-      THEN analysis.findings_sent(p_shard, t.period, t.job_id) END
+    CASE WHEN t.has_findings AND t.state = 1 THEN analysis.findings_sent(p_shard, t.period, t.job_id) END
   FROM taken t
   ORDER BY t.webhook_id, t.id;
 END $$;
