@@ -76,16 +76,54 @@ END $$;
 COMMENT ON FUNCTION analysis.refresh_gauges IS
   'Measures anew how much waits and how large the database is; removes workers gone for a day.';
 
--- Makes the months' partitions that are not there yet; answers how many months were made. A partition is
--- created apart and then attached, which stops neither claims nor submits.
+-- Makes the partition of a table for a month: apart, and then attached, which stops neither claims nor submits.
+CREATE OR REPLACE FUNCTION analysis.make_partition(p_parent text, p_period smallint) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_child text := p_parent || '_p' || p_period;
+  v_index text;
+BEGIN
+  EXECUTE format(
+    'CREATE TABLE analysis.%I (LIKE analysis.%I '
+    'INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)',
+    v_child, p_parent);
+  IF p_parent = 'attempt_error' THEN
+    EXECUTE format('ALTER TABLE analysis.%I REPLICA IDENTITY FULL', v_child);  -- it has no key
+  END IF;
+  -- Only ever grown, so vacuum comes by inserts: early enough for index-only scans of the reports.
+  EXECUTE format('ALTER TABLE analysis.%I SET (autovacuum_vacuum_insert_scale_factor = 0.05)', v_child);
+  -- The primary key last: of indexes that cost the same, as all do while the month is empty, the
+  -- planner takes the newest, and plans outlive that. The parent's indexes find these when the month
+  -- is attached.
+  FOR v_index IN
+    SELECT regexp_replace(pg_get_indexdef(i.indexrelid), ' INDEX \S+ ON (ONLY )?\S+ ',
+                          format(' INDEX ON analysis.%I ', v_child))
+    FROM pg_index i
+    WHERE i.indrelid = format('analysis.%I', p_parent)::regclass AND NOT i.indisprimary
+      AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid)
+    ORDER BY i.indexrelid
+  LOOP
+    EXECUTE v_index;
+  END LOOP;
+  FOR v_index IN
+    SELECT format('ALTER TABLE analysis.%I ADD %s', v_child, pg_get_constraintdef(c.oid))
+    FROM pg_constraint c
+    WHERE c.conrelid = format('analysis.%I', p_parent)::regclass AND c.contype IN ('p', 'u')
+    ORDER BY c.contype DESC
+  LOOP
+    EXECUTE v_index;
+  END LOOP;
+  EXECUTE format('ALTER TABLE analysis.%I ATTACH PARTITION analysis.%I FOR VALUES FROM (%s) TO (%s)',
+                 p_parent, v_child, p_period, p_period + 1);
+END $$;
+
+-- Makes the months' partitions that are not there yet; answers how many months were made.
 CREATE OR REPLACE FUNCTION analysis.ensure_partitions(p_from smallint, p_to smallint) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_present smallint := analysis.period_of(clock_timestamp(), 'UTC');
   v_made int := 0;
   v_parent text;
-  v_child text;
-  v_index text;
 BEGIN
   PERFORM analysis.require_argument(
     p_from >= v_present - 36
@@ -96,39 +134,7 @@ BEGIN
     INSERT INTO analysis.partition_made (period) VALUES (v_period) ON CONFLICT (period) DO NOTHING;
     CONTINUE WHEN NOT FOUND;
     FOREACH v_parent IN ARRAY ARRAY['job', 'image', 'result', 'attempt_error'] LOOP
-      v_child := v_parent || '_p' || v_period;
-      EXECUTE format(
-        'CREATE TABLE analysis.%I (LIKE analysis.%I '
-        'INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)',
-                     v_child, v_parent);
-      IF v_parent = 'attempt_error' THEN
-        EXECUTE format('ALTER TABLE analysis.%I REPLICA IDENTITY FULL', v_child);  -- it has no key
-      END IF;
-      -- Only ever grown, so vacuum comes by inserts: early enough for index-only scans of the reports.
-      EXECUTE format('ALTER TABLE analysis.%I SET (autovacuum_vacuum_insert_scale_factor = 0.05)', v_child);
-      -- The primary key last: of indexes that cost the same, as all do while the month is empty, the
-      -- planner takes the newest, and plans outlive that. The parent's indexes find these when the month
-      -- is attached.
-      FOR v_index IN
-        SELECT regexp_replace(pg_get_indexdef(i.indexrelid), ' INDEX \S+ ON (ONLY )?\S+ ',
-                              format(' INDEX ON analysis.%I ', v_child))
-        FROM pg_index i
-        WHERE i.indrelid = format('analysis.%I', v_parent)::regclass AND NOT i.indisprimary
-          AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid)
-        ORDER BY i.indexrelid
-      LOOP
-        EXECUTE v_index;
-      END LOOP;
-      FOR v_index IN
-        SELECT format('ALTER TABLE analysis.%I ADD %s', v_child, pg_get_constraintdef(c.oid))
-        FROM pg_constraint c
-        WHERE c.conrelid = format('analysis.%I', v_parent)::regclass AND c.contype IN ('p', 'u')
-        ORDER BY c.contype DESC
-      LOOP
-        EXECUTE v_index;
-      END LOOP;
-      EXECUTE format('ALTER TABLE analysis.%I ATTACH PARTITION analysis.%I FOR VALUES FROM (%s) TO (%s)',
-                     v_parent, v_child, v_period, v_period + 1);
+      PERFORM analysis.make_partition(v_parent, v_period::smallint);
     END LOOP;
     -- File names and hashes are not to be copied into the planner's statistics, where no erasure finds them.
     EXECUTE format(
