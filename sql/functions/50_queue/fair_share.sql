@@ -294,6 +294,20 @@ EXCEPTION WHEN lock_not_available THEN
   NULL;
 END $$;
 
+-- Gives lanes that were never claimed from their row; one that somebody else's open transaction makes is left
+-- to that.
+CREATE OR REPLACE FUNCTION analysis.make_lane_clocks(p_shard smallint, p_lanes smallint[], p_now timestamptz)
+RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO analysis.lane_clock (shard, lane, staged_at, at)
+  SELECT DISTINCT p_shard, l, p_now, '-infinity'::timestamptz FROM unnest(p_lanes) l
+  WHERE l IS NOT NULL ORDER BY 2
+  ON CONFLICT (shard, lane) DO NOTHING;
+EXCEPTION WHEN lock_not_available THEN
+  NULL;
+END $$;
+
 -- Publishes how far the lanes were claimed (p_vt; what has not moved may be given as 0) and answers from
 -- where claims have to scan, and how far each lane is published. A lane is written at most once a second,
 -- or at once for a worker that ends (p_ends); no caller waits, and a lane that another writes just now is
@@ -322,14 +336,7 @@ BEGIN
   -- 1. Lanes that were never claimed from get their row.
   IF (SELECT count(*) FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = ANY (p_lanes))
      < (SELECT count(DISTINCT l) FROM unnest(p_lanes) l) THEN
-    BEGIN
-      INSERT INTO analysis.lane_clock (shard, lane, staged_at, at)
-      SELECT DISTINCT p_shard, l, v_now, '-infinity'::timestamptz FROM unnest(p_lanes) l
-      WHERE l IS NOT NULL ORDER BY 2
-      ON CONFLICT (shard, lane) DO NOTHING;
-    EXCEPTION WHEN lock_not_available THEN
-      NULL;                            -- somebody else's open transaction puts it there
-    END;
+    PERFORM analysis.make_lane_clocks(p_shard, p_lanes, v_now);
   END IF;
 
   -- 2. Write the lanes that are due and have moved. `staged` was published as now_vt two seconds ago or
