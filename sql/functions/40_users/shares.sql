@@ -78,6 +78,25 @@ LANGUAGE sql AS $$
       'clinician', p_share.login)))
 $$;
 
+-- The number of a clinician's login; 0 where there is none, and p_named is what an app calls it. Without that
+-- it is refused.
+CREATE OR REPLACE FUNCTION analysis.clinician_login(p_login name, p_named text) RETURNS oid
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_login oid := coalesce((
+    SELECT r.oid FROM pg_roles r
+    JOIN pg_roles g ON g.rolname = analysis.role_prefix() || '_clinician'
+    WHERE r.rolname = p_login AND r.rolcanlogin AND pg_has_role(r.oid, g.oid, 'MEMBER')), 0);
+BEGIN
+  IF v_login = 0 AND p_named IS NULL THEN
+    RAISE EXCEPTION 'there is no login % of a clinician', left(p_login, 63) USING ERRCODE = '22023',
+      HINT = format(
+        'Check the spelling, or have an administrator of the database GRANT %s_clinician TO it.',
+        analysis.role_prefix());
+  END IF;
+  RETURN v_login;
+END $$;
+
 -- Makes a request of a user's, who is not erased, and answers its number: to a clinician's login or to a
 -- carer. NULL: the user is gone. p_named is what an app calls them: then one who is not there is requested
 -- as number 0, and nobody can accept it. Without it that is refused.
@@ -96,16 +115,7 @@ BEGIN
     (p_carer_shard, p_carer_id) IS DISTINCT FROM (p_shard, p_user_id), 'nobody shares with themselves');
   PERFORM analysis.refuse_repeatable_read();
   IF p_login IS NOT NULL THEN
-    v_login := coalesce((
-      SELECT r.oid FROM pg_roles r
-      JOIN pg_roles g ON g.rolname = analysis.role_prefix() || '_clinician'
-      WHERE r.rolname = p_login AND r.rolcanlogin AND pg_has_role(r.oid, g.oid, 'MEMBER')), 0);
-    IF v_login = 0 AND p_named IS NULL THEN
-      RAISE EXCEPTION 'there is no login % of a clinician', left(p_login, 63) USING ERRCODE = '22023',
-        HINT = format(
-          'Check the spelling, or have an administrator of the database GRANT %s_clinician TO it.',
-          analysis.role_prefix());
-    END IF;
+    v_login := analysis.clinician_login(p_login, p_named);
   END IF;
   -- Neither is erased meanwhile.
   PERFORM FROM analysis.account a
