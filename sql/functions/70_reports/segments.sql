@@ -65,6 +65,36 @@ LANGUAGE sql STABLE AS $$
   GROUP BY 1
 $$;
 
+-- Which plan each user had, from when until when; of one user alone where p_user_id names one.
+CREATE OR REPLACE FUNCTION analysis.plan_spans(p_shard smallint, p_user_id bigint)
+RETURNS TABLE (
+  shard smallint, user_id bigint, plan_id smallint, valid_from timestamptz, until timestamptz)
+LANGUAGE sql STABLE AS $$
+  SELECT h.shard, h.user_id, h.plan_id, h.valid_from,
+    lead(h.valid_from, 1, 'infinity') OVER (PARTITION BY h.shard, h.user_id ORDER BY h.valid_from)
+  FROM analysis.account_plan h
+  WHERE p_user_id IS NULL OR h.shard = p_shard AND h.user_id = p_user_id
+$$;
+
+-- The users who used something in a month, of p_clinics or one alone (NULL: all), with what it is without the
+-- refunds that are still to be applied.
+CREATE OR REPLACE FUNCTION analysis.users_with_units(
+  p_period smallint, p_clinics int[], p_shard smallint, p_user_id bigint)
+RETURNS TABLE (
+  shard smallint, user_id bigint, clinic_id int, zone text, anchors int[], used bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT a.shard, a.user_id, a.clinic_id, a.zone, coalesce(a.anchors, '{}'), u.used - coalesce(w.units, 0)
+  FROM analysis.usage u
+  JOIN analysis.account a ON a.shard = u.shard AND a.user_id = u.user_id
+  LEFT JOIN (
+    SELECT f.shard, f.user_id, count(*) AS units FROM analysis.refund f
+    WHERE f.period = p_period GROUP BY f.shard, f.user_id
+  ) w ON w.shard = a.shard AND w.user_id = a.user_id
+  WHERE u.period = p_period AND u.used > coalesce(w.units, 0)
+    AND (p_clinics IS NULL OR a.clinic_id = ANY (p_clinics))
+    AND (p_user_id IS NULL OR a.shard = p_shard AND a.user_id = p_user_id)
+$$;
+
 -- The segments of users' months, as they are now: of each user who used something, in order. The units of a
 -- month with one segment are its counter's; others are counted by the jobs. All units of the month so far are
 -- compared with a segment's limit to find those over it. Of users of p_clinics, or of one alone (NULL: of
@@ -80,30 +110,13 @@ BEGIN
   RETURN QUERY
   WITH parts AS MATERIALIZED (
     SELECT * FROM analysis.period_segments(p_period)),
-  users AS (
-    SELECT a.shard, a.user_id, a.clinic_id, a.zone, coalesce(a.anchors, '{}') AS anchors,
-      u.used - coalesce(w.units, 0) AS used
-    FROM analysis.usage u
-    JOIN analysis.account a ON a.shard = u.shard AND a.user_id = u.user_id
-    LEFT JOIN (
-      SELECT f.shard, f.user_id, count(*) AS units FROM analysis.refund f
-      WHERE f.period = p_period GROUP BY f.shard, f.user_id
-    ) w ON w.shard = a.shard AND w.user_id = a.user_id
-    WHERE u.period = p_period AND u.used > coalesce(w.units, 0)
-      AND (p_clinics IS NULL OR a.clinic_id = ANY (p_clinics))
-      AND (p_user_id IS NULL OR a.shard = p_shard AND a.user_id = p_user_id)),
-  plans AS (
-    SELECT h.shard, h.user_id, h.plan_id, h.valid_from,
-      lead(h.valid_from, 1, 'infinity') OVER (PARTITION BY h.shard, h.user_id ORDER BY h.valid_from) AS until
-    FROM analysis.account_plan h
-    WHERE p_user_id IS NULL OR h.shard = p_shard AND h.user_id = p_user_id),
   pieces AS (
     SELECT u.shard, u.user_id, u.clinic_id, u.zone, u.used, h.plan_id,
       greatest(h.valid_from, s.starts) AS starts, least(h.until, s.ends) AS ends, s.monthly_limit, s.price,
       s.currency, (h.plan_id, s.monthly_limit, s.price, s.currency) IS DISTINCT FROM lag(
         (h.plan_id, s.monthly_limit, s.price, s.currency)) OVER w AS is_new
-    FROM users u
-    JOIN plans h ON h.shard = u.shard AND h.user_id = u.user_id
+    FROM analysis.users_with_units(p_period, p_clinics, p_shard, p_user_id) u
+    JOIN analysis.plan_spans(p_shard, p_user_id) h ON h.shard = u.shard AND h.user_id = u.user_id
     JOIN parts s ON s.zone = u.zone AND s.anchors = u.anchors AND s.plan_id = h.plan_id
       AND s.starts < h.until AND s.ends > h.valid_from
     WINDOW w AS (PARTITION BY u.shard, u.user_id ORDER BY greatest(h.valid_from, s.starts))),
