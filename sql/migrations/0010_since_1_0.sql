@@ -456,6 +456,22 @@ CREATE TABLE analysis.scan_mark (
   taken_at  timestamptz NOT NULL DEFAULT '-infinity')
   WITH (fillfactor = 50, autovacuum_vacuum_threshold = 100);
 
+-- What the functions pass to each other about jobs that are queued again: a user's present month, and a job
+-- with it.
+CREATE TYPE analysis.present_month AS (
+  user_id bigint,
+  period  smallint,
+  quota   int,             -- the limit in force; NULL: none
+  cost    bigint);         -- of a place in a lane
+CREATE TYPE analysis.job_again AS (
+  id      bigint,
+  old     smallint,        -- the month where it is
+  user_id bigint,
+  period  smallint,        -- the present month of the user, as the next two
+  quota   int,
+  cost    bigint,
+  outcome text);           -- what speaks against it; NULL: nothing
+
 -- The functions of 1.0, which are there until this version's have been made, know no such setting and would
 -- refuse it; and that it is there is nobody's change.
 ALTER TABLE analysis.setting DISABLE TRIGGER USER;
