@@ -130,6 +130,38 @@ BEGIN
     FROM unnest(p_ended) e);
 END $$;
 
+-- Writes the dead, with their cause and all their calls; a unit is owed only for a row that was written here.
+CREATE OR REPLACE FUNCTION analysis.bury_dead(
+  p_shard smallint, p_ended analysis.ended[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  WITH buried AS (
+    INSERT INTO analysis.dead (
+      shard, period, job_id, user_id, kind, attempts, class, code, message, failed_at, status, calls)
+    SELECT p_shard, e.period, e.job_id, e.user_id, e.kind, e.attempts, e.class, e.code, e.message, p_now,
+           e.status, (SELECT coalesce(sum(h.calls), 0) FROM analysis.attempts_of(p_shard, e.job_id) h)
+    FROM unnest(p_ended) e
+    WHERE e.outcome = 'dead'
+    ORDER BY e.job_id
+    ON CONFLICT (shard, job_id) DO NOTHING
+    RETURNING period, user_id, job_id, class)
+  INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
+  SELECT p_shard, b.period, b.user_id, b.job_id, b.class, p_now FROM buried b;
+  -- Written, not only locked: a cancellation with an older snapshot would else not see that they are dead.
+  PERFORM analysis.note_places(p_shard, array_agg(e.period), array_agg(e.job_id), NULL, NULL)
+  FROM unnest(p_ended) e WHERE e.outcome = 'dead';
+  IF EXISTS (SELECT FROM analysis.webhook) THEN
+    PERFORM analysis.note_endings(
+      p_shard, 3::smallint, p_now, array_agg(e.job_id), array_agg(e.period), array_agg(e.user_id))
+    FROM unnest(p_ended) e
+    CROSS JOIN LATERAL (
+      SELECT FROM analysis.dead d
+      WHERE d.shard = p_shard AND d.job_id = e.job_id AND d.failed_at = p_now OFFSET 0) d
+    WHERE e.outcome = 'dead'
+    HAVING count(*) > 0;
+  END IF;
+END $$;
+
 -- Writes what came of attempts that ended without a result; the callers hold the leases' and the jobs'
 -- locks. An attempt that was stale writes nothing.
 CREATE OR REPLACE FUNCTION analysis.end_attempts(p_shard smallint, p_ended analysis.ended[]) RETURNS void
@@ -156,33 +188,9 @@ BEGIN
   FROM unnest(p_ended) e
   WHERE e.outcome <> 'stale' AND e.class IS NOT NULL;
 
-  -- 2. The dead, with their cause and all their calls; a unit is owed only for a row that was written here.
+  -- 2. The dead.
   IF EXISTS (SELECT 1 FROM unnest(p_ended) e WHERE e.outcome = 'dead') THEN
-    WITH buried AS (
-      INSERT INTO analysis.dead (
-        shard, period, job_id, user_id, kind, attempts, class, code, message, failed_at, status, calls)
-      SELECT p_shard, e.period, e.job_id, e.user_id, e.kind, e.attempts, e.class, e.code, e.message, v_now,
-             e.status, (SELECT coalesce(sum(h.calls), 0) FROM analysis.attempts_of(p_shard, e.job_id) h)
-      FROM unnest(p_ended) e
-      WHERE e.outcome = 'dead'
-      ORDER BY e.job_id
-      ON CONFLICT (shard, job_id) DO NOTHING
-      RETURNING period, user_id, job_id, class)
-    INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
-    SELECT p_shard, b.period, b.user_id, b.job_id, b.class, v_now FROM buried b;
-    -- Written, not only locked: a cancellation with an older snapshot would else not see that they are dead.
-    PERFORM analysis.note_places(p_shard, array_agg(e.period), array_agg(e.job_id), NULL, NULL)
-    FROM unnest(p_ended) e WHERE e.outcome = 'dead';
-    IF EXISTS (SELECT FROM analysis.webhook) THEN
-      PERFORM analysis.note_endings(
-        p_shard, 3::smallint, v_now, array_agg(e.job_id), array_agg(e.period), array_agg(e.user_id))
-      FROM unnest(p_ended) e
-      CROSS JOIN LATERAL (
-        SELECT FROM analysis.dead d
-        WHERE d.shard = p_shard AND d.job_id = e.job_id AND d.failed_at = v_now OFFSET 0) d
-      WHERE e.outcome = 'dead'
-      HAVING count(*) > 0;
-    END IF;
+    PERFORM analysis.bury_dead(p_shard, p_ended, v_now);
   END IF;
 
   -- 3. Those that run again, at once or later. They have had their turn: they queue where the lane is now.
