@@ -456,6 +456,21 @@ CREATE TABLE analysis.scan_mark (
   taken_at  timestamptz NOT NULL DEFAULT '-infinity')
   WITH (fillfactor = 50, autovacuum_vacuum_threshold = 100);
 
+-- What the functions pass to each other about a failure that a worker reports.
+CREATE TYPE analysis.failure AS (
+  lease_id      bigint,          -- under which the job ran
+  job_id        bigint,
+  delay_ms      bigint,          -- 0: at once; NULL: the job is dead
+  consume       boolean,         -- it counts as an attempt
+  class         text,
+  code          text,
+  message       text,
+  error_id      text,
+  status        smallint,
+  calls         smallint,
+  maybe_counted boolean,
+  endpoint      text);
+
 -- What the functions pass to each other about jobs that are queued again: a user's present month, and a job
 -- with it.
 CREATE TYPE analysis.present_month AS (

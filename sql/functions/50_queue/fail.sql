@@ -3,6 +3,43 @@
 -- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its
 -- lease, and the caller comes again. Nobody waits for such a transaction.
 
+-- What comes of failures in leases that the caller holds, the first of each job; and which jobs are busy. The
+-- jobs' rows are locked: cancel does the same, so a job is never both dead and cancelled.
+CREATE OR REPLACE FUNCTION analysis.judge_failures(
+  p_shard smallint, p_worker bigint, p_held bigint[], p_failures analysis.failure[],
+  OUT o_ended analysis.ended[], OUT o_busy bigint[])
+LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT array_agg(ROW(
+      s.job_id, s.period, j.user_id, j.kind, p_worker, (s.consumed_before + 1)::smallint, a.attempts,
+      CASE WHEN j.closed THEN 'stale'
+           WHEN s.delay_ms IS NULL OR s.consume AND a.attempts >= j.max_attempts THEN 'dead'
+           ELSE 'retried' END,
+      -- The losses stay with the job, and one that runs alone because of them does so until it ends.
+      CASE WHEN analysis.is_quarantine(s.lane) THEN s.lane ELSE j.lane END,
+      analysis.tries_of(a.attempts, analysis.losses_of(s.tries)),
+      CASE WHEN analysis.is_quarantine(s.lane) THEN 0 ELSE j.vt END, s.delay_ms, s.consume, s.class, s.code,
+      s.message, s.error_id, s.status, s.calls, s.maybe_counted, s.endpoint)::analysis.ended)
+      FILTER (WHERE j.user_id IS NOT NULL),
+    array_agg(s.job_id) FILTER (WHERE j.user_id IS NULL)
+  INTO o_ended, o_busy
+  FROM (
+    SELECT DISTINCT ON (h.job_id) h.job_id, h.period, h.lane, h.tries,
+      analysis.attempts_of(h.tries) AS consumed_before, g.delay_ms, g.consume, g.class, g.code, g.message,
+      g.error_id, g.status, g.calls, g.maybe_counted, g.endpoint
+    FROM analysis.leased_jobs(p_shard, p_held) h
+    JOIN unnest(p_failures) WITH ORDINALITY g(
+        lease_id, job_id, delay_ms, consume, class, code, message, error_id, status, calls, maybe_counted,
+        endpoint, i)
+      ON g.job_id = h.job_id AND g.lease_id = h.lease_id
+    ORDER BY h.job_id, g.i) s
+  CROSS JOIN LATERAL (SELECT (s.consumed_before + s.consume::int)::smallint AS attempts) a
+  LEFT JOIN LATERAL (
+    SELECT k.user_id, k.kind, k.lane, k.vt, k.max_attempts, k.closed FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = s.period AND k.id = s.job_id
+    FOR NO KEY UPDATE SKIP LOCKED) j ON true;
+END $$;
+
 -- p_delay_ms NULL: the job is dead. p_consume: it counts as an attempt; without attempts left the job is dead
 -- too.
 -- A job that is not in that lease, or not in a lease of this worker, or was cancelled, is 'stale', and
@@ -29,10 +66,9 @@ BEGIN
   IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND octet_length(p_worker) = 32
       AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
         array_dims(p_jobs), array_dims(p_leases), array_dims(p_delay_ms), array_dims(p_consume),
-        array_dims(p_class),
-        array_dims(p_code), array_dims(p_message), array_dims(p_error_id), array_dims(p_status),
-        array_dims(p_calls),
-        array_dims(p_maybe_counted), array_dims(p_endpoint)])) IS NOT FALSE
+        array_dims(p_class), array_dims(p_code), array_dims(p_message), array_dims(p_error_id),
+        array_dims(p_status), array_dims(p_calls), array_dims(p_maybe_counted),
+        array_dims(p_endpoint)])) IS NOT FALSE
       AND cardinality(p_leases) = cardinality(p_jobs)
       AND (0 <= ALL (p_delay_ms) AND 315360000000 >= ALL (p_delay_ms)) IS NOT FALSE) IS NOT TRUE THEN
     PERFORM analysis.require_argument(
@@ -43,38 +79,13 @@ BEGIN
   END IF;
   v_held := analysis.lock_leases(p_shard, v_worker, p_leases);
 
-  -- 1. Which of the jobs are held, each once; then their rows, locked: cancel does the same, so a job is
-  --    never both dead and cancelled.
-  SELECT array_agg(ROW(
-      s.job_id, s.period, j.user_id, j.kind, v_worker, (s.consumed_before + 1)::smallint, a.attempts,
-      CASE WHEN j.closed THEN 'stale'
-           WHEN s.delay_ms IS NULL OR s.consume AND a.attempts >= j.max_attempts THEN 'dead'
-           ELSE 'retried' END,
-      -- The losses stay with the job, and one that runs alone because of them does so until it ends.
-      CASE WHEN analysis.is_quarantine(s.lane) THEN s.lane ELSE j.lane END,
-      analysis.tries_of(a.attempts, analysis.losses_of(s.tries)),
-      CASE WHEN analysis.is_quarantine(s.lane) THEN 0
-        ELSE j.vt END, s.delay_ms, s.consume, s.class, s.code, s.message,
-      s.error_id, s.status,
-      s.calls, s.maybe_counted, s.endpoint)::analysis.ended) FILTER (WHERE j.user_id IS NOT NULL),
-    array_agg(s.job_id) FILTER (WHERE j.user_id IS NULL)
-  INTO v_ended, v_busy
-  FROM (
-    SELECT DISTINCT ON (h.job_id) h.job_id, h.period, h.lane, h.tries,
-      analysis.attempts_of(h.tries) AS consumed_before, g.*
-    FROM analysis.leased_jobs(p_shard, v_held) h
-    JOIN unnest(
+  -- 1. Which of the jobs are held, each once, and what comes of them.
+  SELECT j.o_ended, j.o_busy INTO v_ended, v_busy
+  FROM analysis.judge_failures(p_shard, v_worker, v_held, ARRAY(
+    SELECT ROW(g.*)::analysis.failure
+    FROM unnest(
       p_leases, p_jobs, p_delay_ms, p_consume, p_class, p_code, p_message, p_error_id, p_status, p_calls,
-                p_maybe_counted, p_endpoint)
-      WITH ORDINALITY AS g(given_of, given, delay_ms, consume, class, code, message, error_id, status, calls,
-                           maybe_counted, endpoint, i)
-      ON g.given = h.job_id AND g.given_of = h.lease_id
-    ORDER BY h.job_id, g.i) s
-  CROSS JOIN LATERAL (SELECT (s.consumed_before + s.consume::int)::smallint AS attempts) a
-  LEFT JOIN LATERAL (
-    SELECT k.user_id, k.kind, k.lane, k.vt, k.max_attempts, k.closed FROM analysis.job k
-    WHERE k.shard = p_shard AND k.period = s.period AND k.id = s.job_id
-    FOR NO KEY UPDATE SKIP LOCKED) j ON true;
+      p_maybe_counted, p_endpoint) g)) j;
 
   -- 2. Write, then take them out of the leases. A row that breaks a constraint is refused by the names of its
   --    columns.
