@@ -6,6 +6,66 @@ LANGUAGE sql STABLE AS $$
       64)::bigint
 $$;
 
+-- Since when the server has been the primary, as far as is known; and how long a lease is overdue at least
+-- where that is not known. A promotion begins a new timeline; whoever sees it first writes down when.
+CREATE OR REPLACE FUNCTION analysis.primary_since(
+  p_now timestamptz, OUT o_since timestamptz, OUT o_patience interval)
+LANGUAGE plpgsql AS $$
+BEGIN
+  o_patience := '0';
+  SELECT g.at INTO o_since FROM analysis.gauge g WHERE g.name = 'timeline' AND g.value = analysis.timeline();
+  IF NOT FOUND THEN
+    -- The row is there since the first migration. Where somebody's open transaction holds it, the grace
+    -- has no beginning, and only what is overdue for long is taken.
+    BEGIN
+      UPDATE analysis.gauge g SET value = analysis.timeline(), at = p_now WHERE g.name = 'timeline';
+      o_since := p_now;
+    EXCEPTION WHEN lock_not_available THEN
+      o_patience := interval '1 minute';
+    END;
+  END IF;
+  -- A moment to come is one from before the clock was set back.
+  o_since := greatest(pg_postmaster_start_time(), CASE WHEN o_since <= p_now THEN o_since END);
+END $$;
+
+-- What comes of the jobs of lost leases, which the caller has locked: what has a result has ended; the others
+-- are judged. A job whose row someone holds (a cancellation, say) stays in its lease until the next round.
+CREATE OR REPLACE FUNCTION analysis.judge_lost(
+  p_shard smallint, p_leases bigint[],
+  OUT o_leases bigint[], OUT o_jobs bigint[], OUT o_ended analysis.ended[])
+LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT array_agg(s.lease_id), array_agg(s.job_id),
+         array_agg(ROW(
+           s.job_id, s.period, s.user_id, s.kind, s.worker_id, (s.consumed_before + 1)::smallint, s.attempts,
+           CASE WHEN s.attempts >= s.max_attempts AND s.alone THEN 'dead' ELSE 'retried' END,
+           CASE WHEN s.losses = 0 AND NOT s.alone THEN s.lane ELSE analysis.quarantine_of(s.kind) END,
+           analysis.tries_of(s.attempts, least(s.losses + 1, 2)),
+           CASE WHEN s.losses = 0 AND NOT s.alone THEN s.vt ELSE 0 END,
+           -- Alone and lost: again after 2, 4, 8 s and so on, at most 60, less up to half by chance.
+           CASE WHEN s.alone THEN least(60000, 1000 * 2 ^ least(s.attempts, 6)) * (1 - random() / 2)
+             ELSE 0 END,
+           s.alone, 'worker_lost', NULL,
+           CASE WHEN s.alone THEN 'The worker was lost while it ran this job alone.'
+                ELSE 'The worker was lost while the job was in its lease.' END,
+           NULL, NULL, 1, true, NULL)::analysis.ended) FILTER (WHERE NOT (s.closed OR s.finished))
+  INTO o_leases, o_jobs, o_ended
+  FROM (
+    SELECT h.lease_id, h.worker_id, h.lane, h.job_id, h.period, j.*,
+           analysis.attempts_of(h.tries) AS consumed_before,
+           analysis.losses_of(h.tries) AS losses, analysis.is_quarantine(h.lane) AS alone,
+           (analysis.attempts_of(h.tries) + analysis.is_quarantine(h.lane)::int)::smallint AS attempts,
+           r.job_id IS NOT NULL AS finished
+    FROM analysis.leased_jobs(p_shard, p_leases) h
+    LEFT JOIN LATERAL (
+      SELECT f.job_id FROM analysis.result f
+      WHERE f.shard = p_shard AND f.period = h.period AND f.job_id = h.job_id OFFSET 0) r ON true
+    CROSS JOIN LATERAL (
+      SELECT k.user_id, k.kind, k.vt, k.max_attempts, k.closed FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id
+      FOR NO KEY UPDATE SKIP LOCKED) j) s;
+END $$;
+
 -- Takes over the leases whose worker gave no sign of life until their deadline.
 --
 -- The first loss sends a job back to its lane; the second to the quarantine lane of its type, where jobs run
@@ -37,20 +97,8 @@ BEGIN
   o_dead := 0;
 
   -- 1. Workers that kept their calls over a restart of the server, or over the promotion of a standby, get
-  --    a lease's time to say so. A promotion begins a new timeline; whoever sees it first writes down when.
-  SELECT g.at INTO v_since FROM analysis.gauge g WHERE g.name = 'timeline' AND g.value = analysis.timeline();
-  IF NOT FOUND THEN
-    -- The row is there since the first migration. Where somebody's open transaction holds it, the grace
-    -- has no beginning, and only what is overdue for long is taken.
-    BEGIN
-      UPDATE analysis.gauge g SET value = analysis.timeline(), at = v_now WHERE g.name = 'timeline';
-      v_since := v_now;
-    EXCEPTION WHEN lock_not_available THEN
-      v_patience := interval '1 minute';
-    END;
-  END IF;
-  -- A moment to come is one from before the clock was set back.
-  v_since := greatest(pg_postmaster_start_time(), CASE WHEN v_since <= v_now THEN v_since END);
+  --    a lease's time to say so.
+  SELECT s.* INTO v_since, v_patience FROM analysis.primary_since(v_now) s;
   IF v_now < v_since + p_grace_ms * interval '1 millisecond' THEN
     RETURN NEXT;
     RETURN;
@@ -78,38 +126,8 @@ BEGIN
     RETURN;
   END IF;
 
-  -- 4. In a second statement, with a snapshot that sees what was stored until the lock was ours: what has a
-  --    result has ended; the others are judged. A job whose row someone holds (a cancellation, say) stays
-  --    in its lease until the next round.
-  SELECT array_agg(s.lease_id), array_agg(s.job_id),
-         array_agg(ROW(
-           s.job_id, s.period, s.user_id, s.kind, s.worker_id, (s.consumed_before + 1)::smallint, s.attempts,
-           CASE WHEN s.attempts >= s.max_attempts AND s.alone THEN 'dead' ELSE 'retried' END,
-           CASE WHEN s.losses = 0 AND NOT s.alone THEN s.lane ELSE analysis.quarantine_of(s.kind) END,
-           analysis.tries_of(s.attempts, least(s.losses + 1, 2)),
-           CASE WHEN s.losses = 0 AND NOT s.alone THEN s.vt ELSE 0 END,
-           -- Alone and lost: again after 2, 4, 8 s and so on, at most 60, less up to half by chance.
-           CASE WHEN s.alone THEN least(60000, 1000 * 2 ^ least(s.attempts, 6)) * (1 - random() / 2)
-             ELSE 0 END,
-           s.alone, 'worker_lost', NULL,
-           CASE WHEN s.alone THEN 'The worker was lost while it ran this job alone.'
-                ELSE 'The worker was lost while the job was in its lease.' END,
-           NULL, NULL, 1, true, NULL)::analysis.ended) FILTER (WHERE NOT (s.closed OR s.finished))
-  INTO v_of, v_ended_jobs, v_ended
-  FROM (
-    SELECT h.lease_id, h.worker_id, h.lane, h.job_id, h.period, j.*,
-           analysis.attempts_of(h.tries) AS consumed_before,
-           analysis.losses_of(h.tries) AS losses, analysis.is_quarantine(h.lane) AS alone,
-           (analysis.attempts_of(h.tries) + analysis.is_quarantine(h.lane)::int)::smallint AS attempts,
-           r.job_id IS NOT NULL AS finished
-    FROM analysis.leased_jobs(p_shard, v_lost) h
-    LEFT JOIN LATERAL (
-      SELECT f.job_id FROM analysis.result f
-      WHERE f.shard = p_shard AND f.period = h.period AND f.job_id = h.job_id OFFSET 0) r ON true
-    CROSS JOIN LATERAL (
-      SELECT k.user_id, k.kind, k.vt, k.max_attempts, k.closed FROM analysis.job k
-      WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id
-      FOR NO KEY UPDATE SKIP LOCKED) j) s;
+  -- 4. In a second statement, with a snapshot that sees what was stored until the lock was ours.
+  SELECT j.* INTO v_of, v_ended_jobs, v_ended FROM analysis.judge_lost(p_shard, v_lost) j;
 
   -- 5. Write, and take them out of the leases.
   IF v_ended IS NOT NULL THEN
