@@ -46,9 +46,8 @@ END $$;
 -- nothing is written.
 CREATE OR REPLACE FUNCTION analysis.fail(
   p_shard smallint, p_worker bytea, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint[],
-  p_consume boolean[],
-  p_class text[], p_code text[], p_message text[], p_error_id text[], p_status smallint[], p_calls smallint[],
-  p_maybe_counted boolean[], p_endpoint text[])
+  p_consume boolean[], p_class text[], p_code text[], p_message text[], p_error_id text[],
+  p_status smallint[], p_calls smallint[], p_maybe_counted boolean[], p_endpoint text[])
 RETURNS TABLE (o_job bigint, o_outcome text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
@@ -74,9 +73,7 @@ BEGIN
     PERFORM analysis.require_argument(
       false, 'each job is given together with its lease, and what failed; a delay is from 0 to 10 years');
   END IF;
-  IF current_setting('transaction_isolation') = 'repeatable read' THEN
-    PERFORM analysis.refuse_repeatable_read();
-  END IF;
+  PERFORM analysis.refuse_repeatable_read();
   v_held := analysis.lock_leases(p_shard, v_worker, p_leases);
 
   -- 1. Which of the jobs are held, each once, and what comes of them.

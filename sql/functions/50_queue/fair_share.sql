@@ -325,8 +325,7 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_due timestamptz := v_now - interval '900 ms';       -- outside the statements: the sum is not immutable
   v_aged timestamptz := v_now - interval '2 seconds';
-  -- beyond it: from before the server's clock was set back
-  v_far timestamptz := v_now + interval '1 minute';
+  v_far timestamptz := v_now + interval '1 minute';     -- beyond: from before the clock was set back
 BEGIN
   IF (p_shard BETWEEN 0 AND 1023 AND cardinality(p_lanes) <= 100 AND cardinality(p_vt) <= 100
       AND (4 <= ALL (p_lanes) AND 11 >= ALL (p_lanes)) IS NOT FALSE AND p_ends IS NOT NULL) IS NOT TRUE THEN

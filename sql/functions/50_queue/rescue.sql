@@ -28,6 +28,35 @@ BEGIN
   o_since := greatest(pg_postmaster_start_time(), CASE WHEN o_since <= p_now THEN o_since END);
 END $$;
 
+-- Locks the lost leases that nobody else is ending or rescuing, the oldest deadline first, and answers them. The
+-- table holds leases only, so it is read whole: an index on the deadline would make every heartbeat dearer.
+CREATE OR REPLACE FUNCTION analysis.lock_lost_leases(
+  p_shard smallint, p_limit int, p_now timestamptz, p_since timestamptz, p_patience interval)
+RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+DECLARE
+  -- Nobody but the owner (tests do) takes a lease sooner after a restart than the lease lasts.
+  v_is_owner boolean := pg_has_role(
+    session_user, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'analysis'), 'MEMBER');
+  v_lost bigint[];
+BEGIN
+  -- A deadline further ahead than its lease is from before the server's clock was set back: it is drawn near. A
+  -- worker that lives pushes it on before it passes.
+  UPDATE analysis.lease b SET deadline = p_now + b.lease_ms * interval '1 millisecond'
+  WHERE b.shard = p_shard
+    AND b.id = ANY (ARRAY(
+      SELECT k.id FROM analysis.lease k
+      WHERE k.shard = p_shard AND k.deadline > p_now + (k.lease_ms + 1000) * interval '1 millisecond'
+      ORDER BY k.id LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED));
+  SELECT array_agg(l.id ORDER BY l.id) INTO v_lost FROM (
+    SELECT b.id FROM analysis.lease b
+    WHERE b.shard = p_shard AND b.deadline < p_now - p_patience
+      AND (v_is_owner OR p_since + b.lease_ms * interval '1 millisecond' < p_now)
+    ORDER BY b.deadline, b.id
+    LIMIT p_limit FOR UPDATE SKIP LOCKED) l;
+  RETURN v_lost;
+END $$;
+
 -- What comes of the jobs of lost leases, which the caller has locked: what has a result has ended; the others
 -- are judged. A job whose row someone holds (a cancellation, say) stays in its lease until the next round.
 CREATE OR REPLACE FUNCTION analysis.judge_lost(
@@ -79,10 +108,7 @@ AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_since timestamptz;                 -- since when the server has been the primary, as far as is known
-  -- Nobody but the owner (tests do) takes a lease sooner after a restart than the lease lasts.
-  v_is_owner boolean := pg_has_role(
-    session_user, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'analysis'), 'MEMBER');
-  v_patience interval := '0';          -- how long a lease is overdue at least
+  v_patience interval;                 -- how long a lease is overdue at least
   v_lost bigint[];
   v_of bigint[];                       -- the leases of what is applied
   v_ended_jobs bigint[];
@@ -104,32 +130,17 @@ BEGIN
     RETURN;
   END IF;
 
-  -- 2. A deadline further ahead than its lease is from before the server's clock was set back: it is drawn
-  --    near. A worker that lives pushes it on before it passes.
-  UPDATE analysis.lease b SET deadline = v_now + b.lease_ms * interval '1 millisecond'
-  WHERE b.shard = p_shard
-    AND b.id = ANY (ARRAY(
-      SELECT k.id FROM analysis.lease k
-      WHERE k.shard = p_shard AND k.deadline > v_now + (k.lease_ms + 1000) * interval '1 millisecond'
-      ORDER BY k.id LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED));
-
-  -- 3. The lost leases that nobody else is ending or rescuing, the oldest deadline first. The table holds
-  --    leases only, so it is read whole: an index on the deadline would make every heartbeat dearer.
-  SELECT array_agg(l.id ORDER BY l.id) INTO v_lost FROM (
-    SELECT b.id FROM analysis.lease b
-    WHERE b.shard = p_shard AND b.deadline < v_now - v_patience
-      AND (v_is_owner OR v_since + b.lease_ms * interval '1 millisecond' < v_now)
-    ORDER BY b.deadline, b.id
-    LIMIT p_limit FOR UPDATE SKIP LOCKED) l;
+  -- 2. The lost leases.
+  v_lost := analysis.lock_lost_leases(p_shard, p_limit, v_now, v_since, v_patience);
   IF v_lost IS NULL THEN
     RETURN NEXT;
     RETURN;
   END IF;
 
-  -- 4. In a second statement, with a snapshot that sees what was stored until the lock was ours.
+  -- 3. In a second statement, with a snapshot that sees what was stored until the lock was ours.
   SELECT j.* INTO v_of, v_ended_jobs, v_ended FROM analysis.judge_lost(p_shard, v_lost) j;
 
-  -- 5. Write, and take them out of the leases.
+  -- 4. Write, and take them out of the leases.
   IF v_ended IS NOT NULL THEN
     PERFORM analysis.end_attempts(p_shard, v_ended);
   END IF;
