@@ -471,6 +471,14 @@ CREATE TYPE analysis.failure AS (
   maybe_counted boolean,
   endpoint      text);
 
+-- What the functions pass to each other about a job that is cancelled.
+CREATE TYPE analysis.job_place AS (
+  id      bigint,
+  period  smallint,
+  user_id bigint,
+  kind    smallint,
+  source  smallint);       -- as in `job`
+
 -- What the functions pass to each other about jobs that are queued again: a user's present month, and a job
 -- with it.
 CREATE TYPE analysis.present_month AS (

@@ -35,40 +35,21 @@ BEGIN
   SELECT s.job_id, s.lane, true, s.is_counted FROM planned s;
 END $$;
 
--- Ends jobs that have not ended, and takes them out wherever they wait. A running one is decided by who
--- writes the result's key first. A job that somebody else holds for 2 s (an open retry or cancellation) is
--- answered with 'busy', and nothing is done to it. A back-end cancels what it has submitted itself; any
--- other job is unknown to it.
-CREATE OR REPLACE FUNCTION analysis.cancel(p_shard smallint, p_jobs bigint[])
-RETURNS TABLE (o_job bigint, o_outcome text)
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-AS $$
+-- Locks the rows of jobs that p_submitters may know, in order, and answers them, and those that somebody else
+-- holds. One that a retry moved to another month meanwhile is found there by a second look. If a row cannot be
+-- had in time, those are taken that can: by the same query again, since a locking clause can be no parameter,
+-- and EXECUTE would plan it in each call.
+CREATE OR REPLACE FUNCTION analysis.lock_to_cancel(
+  p_shard smallint, p_jobs bigint[], p_submitters smallint[],
+  OUT o_jobs analysis.job_place[], OUT o_busy bigint[])
+LANGUAGE plpgsql AS $$
 DECLARE
-  v_now timestamptz := clock_timestamp();
   -- not found yet
   v_left bigint[] := ARRAY(SELECT DISTINCT i FROM unnest(p_jobs) i WHERE i IS NOT NULL ORDER BY 1);
-  v_submitters smallint[] := analysis.own_submitters('{operator,privacy}');
-  v_busy bigint[] := '{}';
-  v_job bigint[] := '{}';
-  v_period smallint[] := '{}';
-  v_user bigint[] := '{}';
-  v_kind smallint[] := '{}';
-  v_source smallint[] := '{}';
-  v_found record;
-  v_open bigint[];
-  v_cancelled bigint[];
-  v_owner bigint[];                    -- whose those are
+  v_found analysis.job_place[];
 BEGIN
-  IF (p_shard IS NOT NULL AND coalesce(cardinality(p_jobs), 0) <= 100000) IS NOT TRUE THEN
-    PERFORM analysis.require_argument(false, 'jobs are cancelled in one shard, at most 100000 in a call');
-  END IF;
-  PERFORM analysis.refuse_repeatable_read();
-
-  -- 1. Lock the jobs' rows, in order. One that a retry moved to another month while we waited is found
-  --    there by a second look. If a row cannot be had in time, those are taken that can: by the same query
-  --    again, since a locking clause can be no parameter, and EXECUTE would plan it in each call.
+  o_jobs := '{}';
+  o_busy := '{}';
   FOR v_look IN 1 .. 2 LOOP
     EXIT WHEN v_left = '{}';
     BEGIN
@@ -76,72 +57,38 @@ BEGIN
       IF v_look = 2 THEN
         RAISE EXCEPTION USING ERRCODE = 'lock_not_available';
       END IF;
-      SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id,
-        array_agg(j.kind) AS kind, array_agg(j.source) AS source
-      INTO v_found
-      FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, v_submitters) l
+      SELECT array_agg(ROW(j.*)::analysis.job_place) INTO v_found
+      FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, p_submitters) l
             ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
         SELECT k.id, k.period, k.user_id, k.kind, k.source FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
         FOR NO KEY UPDATE) j;
     EXCEPTION WHEN lock_not_available THEN
-      SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id,
-        array_agg(j.kind) AS kind, array_agg(j.source) AS source
-      INTO v_found
-      FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, v_submitters) l
+      SELECT array_agg(ROW(j.*)::analysis.job_place) INTO v_found
+      FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, p_submitters) l
             ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
         SELECT k.id, k.period, k.user_id, k.kind, k.source FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
         FOR NO KEY UPDATE SKIP LOCKED) j;
-      v_busy := v_busy || ARRAY(
-        SELECT l.o_job FROM analysis.locate_of(p_shard, v_left, v_submitters) l
-        EXCEPT SELECT unnest(v_found.id));
+      o_busy := o_busy || ARRAY(
+        SELECT l.o_job FROM analysis.locate_of(p_shard, v_left, p_submitters) l
+        EXCEPT SELECT f.id FROM unnest(v_found) f);
     END;
-    v_job := v_job || v_found.id;
-    v_period := v_period || v_found.period;
-    v_user := v_user || v_found.user_id;
-    v_kind := v_kind || v_found.kind;
-    v_source := v_source || v_found.source;
+    o_jobs := o_jobs || v_found;
     v_left := ARRAY(
-      SELECT unnest(v_left) EXCEPT SELECT unnest(v_job) EXCEPT SELECT unnest(v_busy) ORDER BY 1);
+      SELECT unnest(v_left) EXCEPT SELECT f.id FROM unnest(o_jobs) f EXCEPT SELECT unnest(o_busy) ORDER BY 1);
   END LOOP;
+END $$;
 
-  -- 2. With the locks, which of them are dead is decided.
-  SELECT array_agg(t.id) INTO v_open
-  FROM unnest(v_job) t(id)
-  LEFT JOIN LATERAL (
-    SELECT x.job_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = t.id OFFSET 0) d ON true
-  WHERE d.job_id IS NULL;
-
-  -- 3. Write the end, in job order as complete does; the key decides. What was written is owed to the user.
-  WITH ended AS (
-    INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at)
-    SELECT p_shard, t.period, t.id, t.user_id, t.kind, 2, 0, 0, v_now
-    FROM unnest(v_job, v_period, v_user, v_kind) t(id, period, user_id, kind)
-    JOIN unnest(v_open) o(id) USING (id)
-    ORDER BY t.id
-    ON CONFLICT (shard, period, job_id) DO NOTHING
-    RETURNING period, job_id, user_id),
-  owed AS (
-    INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
-    SELECT p_shard, e.period, e.user_id, e.job_id, 'cancelled', v_now FROM ended e)
-  SELECT array_agg(e.job_id), array_agg(e.user_id) INTO v_cancelled, v_owner FROM ended e;
-
-  -- 4. Close them, by a plan of their months, of which alone it takes locks. The job's lock keeps it from
-  --    being moved meanwhile.
-  IF v_cancelled IS NOT NULL THEN
-    EXECUTE
-      'UPDATE analysis.job k SET closed = true
-       WHERE k.shard = $1 AND k.period = ANY ($2) AND k.id = ANY ($3)'
-    USING p_shard, ARRAY(SELECT DISTINCT m FROM unnest(v_period) m), v_cancelled;
-  END IF;
-
-  -- 5. Take them out where they wait. The places that they had are their users' again.
+-- Takes cancelled ones of jobs out where they wait. The places that they had are their users' again.
+CREATE OR REPLACE FUNCTION analysis.free_places(
+  p_shard smallint, p_jobs analysis.job_place[], p_cancelled bigint[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
   WITH meant AS MATERIALIZED (
-    SELECT t.* FROM unnest(v_job, v_period, v_user, v_source) t(id, period, user_id, source)
-    JOIN unnest(v_cancelled) c(id) USING (id)),
+    SELECT t.* FROM unnest(p_jobs) t JOIN unnest(p_cancelled) c(id) USING (id)),
   left_queue AS MATERIALIZED (
     SELECT q.* FROM (SELECT array_agg(m.id) AS jobs, array_agg(m.period) AS periods FROM meant m) m
     CROSS JOIN LATERAL analysis.leave_queue(p_shard, m.jobs, m.periods) q),
@@ -156,14 +103,68 @@ BEGIN
         GROUP BY 1, 2, 3) g
   CROSS JOIN LATERAL (
     SELECT coalesce(
-      (SELECT l.cost FROM analysis.limit_of(p_shard, g.user_id, v_now) l), 1000) AS cost OFFSET 0) c;
+      (SELECT l.cost FROM analysis.limit_of(p_shard, g.user_id, p_now) l), 1000) AS cost OFFSET 0) c;
+END $$;
+
+-- Ends jobs that have not ended, and takes them out wherever they wait. A running one is decided by who
+-- writes the result's key first. A job that somebody else holds for 2 s (an open retry or cancellation) is
+-- answered with 'busy', and nothing is done to it. A back-end cancels what it has submitted itself; any
+-- other job is unknown to it.
+CREATE OR REPLACE FUNCTION analysis.cancel(p_shard smallint, p_jobs bigint[])
+RETURNS TABLE (o_job bigint, o_outcome text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_job analysis.job_place[];          -- those that could be had
+  v_busy bigint[];
+  v_open bigint[];
+  v_cancelled bigint[];
+  v_owner bigint[];                    -- whose those are
+BEGIN
+  IF (p_shard IS NOT NULL AND coalesce(cardinality(p_jobs), 0) <= 100000) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(false, 'jobs are cancelled in one shard, at most 100000 in a call');
+  END IF;
+  PERFORM analysis.refuse_repeatable_read();
+
+  SELECT l.o_jobs, l.o_busy INTO v_job, v_busy
+  FROM analysis.lock_to_cancel(p_shard, p_jobs, analysis.own_submitters('{operator,privacy}')) l;
+
+  -- 1. With the locks, which of them are dead is decided.
+  SELECT array_agg(t.id) INTO v_open
+  FROM unnest(v_job) t
+  LEFT JOIN LATERAL (
+    SELECT x.job_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = t.id OFFSET 0) d ON true
+  WHERE d.job_id IS NULL;
+
+  -- 2. Write the end, in job order as complete does; the key decides. What was written is owed to the user.
+  WITH ended AS (
+    INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at)
+    SELECT p_shard, t.period, t.id, t.user_id, t.kind, 2, 0, 0, v_now
+    FROM unnest(v_job) t JOIN unnest(v_open) o(id) USING (id)
+    ORDER BY t.id
+    ON CONFLICT (shard, period, job_id) DO NOTHING
+    RETURNING period, job_id, user_id),
+  owed AS (
+    INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
+    SELECT p_shard, e.period, e.user_id, e.job_id, 'cancelled', v_now FROM ended e)
+  SELECT array_agg(e.job_id), array_agg(e.user_id) INTO v_cancelled, v_owner FROM ended e;
+
+  -- 3. Close them, by a plan of their months, of which alone it takes locks. The job's lock keeps it from
+  --    being moved meanwhile.
   IF v_cancelled IS NOT NULL THEN
+    EXECUTE
+      'UPDATE analysis.job k SET closed = true
+       WHERE k.shard = $1 AND k.period = ANY ($2) AND k.id = ANY ($3)'
+    USING p_shard, ARRAY(SELECT DISTINCT t.period FROM unnest(v_job) t), v_cancelled;
+    PERFORM analysis.free_places(p_shard, v_job, v_cancelled, v_now);
     PERFORM analysis.audit_jobs('cancel', p_shard, v_cancelled, v_owner);
     IF EXISTS (SELECT FROM analysis.webhook) THEN
       PERFORM analysis.note_endings(
         p_shard, 2::smallint, v_now, array_agg(t.id), array_agg(t.period), array_agg(t.user_id))
-      FROM unnest(v_job, v_period, v_user) t(id, period, user_id)
-      JOIN unnest(v_cancelled) c(id) USING (id);
+      FROM unnest(v_job) t JOIN unnest(v_cancelled) c(id) USING (id);
     END IF;
   END IF;
 
@@ -174,9 +175,9 @@ BEGIN
                     WHEN r.outcome = 1 THEN 'finished'
                     ELSE 'cancelled' END
   FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i) g
-  LEFT JOIN unnest(v_job, v_period) t(id, period) USING (id)
-  LEFT JOIN unnest(v_open) o(id) USING (id)
-  LEFT JOIN unnest(v_busy) b(id) USING (id)
+  LEFT JOIN unnest(v_job) t ON t.id = g.id
+  LEFT JOIN unnest(v_open) o(id) ON o.id = g.id
+  LEFT JOIN unnest(v_busy) b(id) ON b.id = g.id
   LEFT JOIN LATERAL (
     SELECT f.outcome FROM analysis.result f
     WHERE f.shard = p_shard AND f.period = t.period AND f.job_id = t.id OFFSET 0) r ON true;
