@@ -82,6 +82,34 @@ BEGIN
   END LOOP;
 END $$;
 
+-- Writes the end of those of the jobs that are not dead, in job order as complete does; the key decides. What
+-- was written is owed to the user, and the jobs are closed. Answers those, and whose they are.
+CREATE OR REPLACE FUNCTION analysis.write_cancellations(
+  p_shard smallint, p_jobs analysis.job_place[], p_open bigint[], p_now timestamptz,
+  OUT o_cancelled bigint[], OUT o_users bigint[])
+LANGUAGE plpgsql AS $$
+BEGIN
+  WITH ended AS (
+    INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at)
+    SELECT p_shard, t.period, t.id, t.user_id, t.kind, 2, 0, 0, p_now
+    FROM unnest(p_jobs) t JOIN unnest(p_open) o(id) USING (id)
+    ORDER BY t.id
+    ON CONFLICT (shard, period, job_id) DO NOTHING
+    RETURNING period, job_id, user_id),
+  owed AS (
+    INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
+    SELECT p_shard, e.period, e.user_id, e.job_id, 'cancelled', p_now FROM ended e)
+  SELECT array_agg(e.job_id), array_agg(e.user_id) INTO o_cancelled, o_users FROM ended e;
+  -- By a plan of their months, of which alone it takes locks. The job's lock keeps it from being moved
+  -- meanwhile.
+  IF o_cancelled IS NOT NULL THEN
+    EXECUTE
+      'UPDATE analysis.job k SET closed = true
+       WHERE k.shard = $1 AND k.period = ANY ($2) AND k.id = ANY ($3)'
+    USING p_shard, ARRAY(SELECT DISTINCT t.period FROM unnest(p_jobs) t), o_cancelled;
+  END IF;
+END $$;
+
 -- Takes cancelled ones of jobs out where they wait. The places that they had are their users' again.
 CREATE OR REPLACE FUNCTION analysis.free_places(
   p_shard smallint, p_jobs analysis.job_place[], p_cancelled bigint[], p_now timestamptz) RETURNS void
@@ -128,37 +156,18 @@ BEGIN
     PERFORM analysis.require_argument(false, 'jobs are cancelled in one shard, at most 100000 in a call');
   END IF;
   PERFORM analysis.refuse_repeatable_read();
-
   SELECT l.o_jobs, l.o_busy INTO v_job, v_busy
   FROM analysis.lock_to_cancel(p_shard, p_jobs, analysis.own_submitters('{operator,privacy}')) l;
 
-  -- 1. With the locks, which of them are dead is decided.
+  -- With the locks, which of them are dead is decided.
   SELECT array_agg(t.id) INTO v_open
   FROM unnest(v_job) t
   LEFT JOIN LATERAL (
     SELECT x.job_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = t.id OFFSET 0) d ON true
   WHERE d.job_id IS NULL;
-
-  -- 2. Write the end, in job order as complete does; the key decides. What was written is owed to the user.
-  WITH ended AS (
-    INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at)
-    SELECT p_shard, t.period, t.id, t.user_id, t.kind, 2, 0, 0, v_now
-    FROM unnest(v_job) t JOIN unnest(v_open) o(id) USING (id)
-    ORDER BY t.id
-    ON CONFLICT (shard, period, job_id) DO NOTHING
-    RETURNING period, job_id, user_id),
-  owed AS (
-    INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
-    SELECT p_shard, e.period, e.user_id, e.job_id, 'cancelled', v_now FROM ended e)
-  SELECT array_agg(e.job_id), array_agg(e.user_id) INTO v_cancelled, v_owner FROM ended e;
-
-  -- 3. Close them, by a plan of their months, of which alone it takes locks. The job's lock keeps it from
-  --    being moved meanwhile.
+  SELECT w.o_cancelled, w.o_users INTO v_cancelled, v_owner
+  FROM analysis.write_cancellations(p_shard, v_job, v_open, v_now) w;
   IF v_cancelled IS NOT NULL THEN
-    EXECUTE
-      'UPDATE analysis.job k SET closed = true
-       WHERE k.shard = $1 AND k.period = ANY ($2) AND k.id = ANY ($3)'
-    USING p_shard, ARRAY(SELECT DISTINCT t.period FROM unnest(v_job) t), v_cancelled;
     PERFORM analysis.free_places(p_shard, v_job, v_cancelled, v_now);
     PERFORM analysis.audit_jobs('cancel', p_shard, v_cancelled, v_owner);
     IF EXISTS (SELECT FROM analysis.webhook) THEN
