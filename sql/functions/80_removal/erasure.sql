@@ -151,6 +151,40 @@ BEGIN
 END $$;
 DROP FUNCTION IF EXISTS analysis.erase_month(smallint, bigint, smallint, bigint[]);
 
+-- The same in all months, and what the submitter called the jobs. p_images are those of jobs that show one, each
+-- with its month; NULL for all.
+CREATE OR REPLACE FUNCTION analysis.erase_months(
+  p_shard smallint, p_user_id bigint, p_jobs bigint[], p_images bigint[], p_image_months smallint[],
+  OUT o_images bigint, OUT o_image_bytes bigint, OUT o_results bigint, OUT o_attempts bigint,
+    OUT o_jobs bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT coalesce(sum(e.o_images), 0), coalesce(sum(e.o_image_bytes), 0), coalesce(sum(e.o_results), 0),
+    coalesce(sum(e.o_attempts), 0), coalesce(sum(e.o_jobs), 0)
+  INTO o_images, o_image_bytes, o_results, o_attempts, o_jobs
+  FROM analysis.partition_made m
+  CROSS JOIN LATERAL analysis.erase_month(p_shard, p_user_id, m.period, p_jobs, CASE
+    WHEN p_images IS NOT NULL THEN ARRAY(
+      SELECT i.id FROM unnest(p_images, p_image_months) i(id, month) WHERE i.month = m.period) END) e;
+  PERFORM analysis.erase_labels(p_shard, p_jobs);
+END $$;
+
+-- Empties why jobs died; answers of how many.
+CREATE OR REPLACE FUNCTION analysis.erase_dead(p_shard smallint, p_jobs bigint[]) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_rows bigint;
+BEGIN
+  UPDATE analysis.dead d SET code = NULL, message = 'erased'
+  WHERE d.shard IS NOT DISTINCT FROM p_shard AND (d.message <> 'erased' OR d.code IS NOT NULL)
+    AND d.ctid = ANY (ARRAY(
+      SELECT x.ctid FROM unnest(p_jobs) t(id)
+      CROSS JOIN LATERAL (
+        SELECT y.ctid FROM analysis.dead y WHERE y.shard = p_shard AND y.job_id = t.id OFFSET 0) x));
+  GET DIAGNOSTICS v_rows = ROW_COUNT;
+  RETURN v_rows;
+END $$;
+
 -- Closes the account of a person who has more than p_limit jobs, for an erasure in parts: nothing is
 -- submitted for them any more. Not while jobs of theirs are open, unless they are to be cancelled.
 CREATE OR REPLACE FUNCTION analysis.begin_erasure(
@@ -171,6 +205,32 @@ BEGIN
   RETURN true;
 END $$;
 
+-- Cancels those of a person's jobs, which the caller has locked, that have not ended; answers how many.
+CREATE OR REPLACE FUNCTION analysis.cancel_open(p_shard smallint, p_jobs bigint[], p_months smallint[])
+RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_cancelled bigint;
+  v_busy bigint;
+BEGIN
+  SELECT count(*) FILTER (WHERE c.o_outcome = 'cancelled'), count(*) FILTER (WHERE c.o_outcome = 'busy')
+  INTO v_cancelled, v_busy
+  FROM analysis.cancel(p_shard, ARRAY(
+    SELECT t.id FROM unnest(p_jobs, p_months) t(id, month)
+    LEFT JOIN LATERAL (
+      SELECT true AS is_there FROM analysis.result r
+      WHERE r.shard = p_shard AND r.period = t.month AND r.job_id = t.id OFFSET 0) r ON true
+    LEFT JOIN LATERAL (
+      SELECT true AS is_there FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = t.id OFFSET 0) d
+      ON true
+    WHERE r.is_there IS NULL AND d.is_there IS NULL)) c;
+  IF v_busy > 0 THEN
+    RAISE EXCEPTION 'somebody else is changing % of the user''s jobs', v_busy
+      USING ERRCODE = 'lock_not_available', HINT = 'Erase again in a moment.';
+  END IF;
+  RETURN v_cancelled;
+END $$;
+
 -- Erases what there is of the next p_limit jobs of a person who has more than that, of whom one transaction
 -- would have to do too much: from the first on, or behind the job that the call before has answered. The
 -- open ones are cancelled. No row: no such person, or nothing is left to be done ahead: erase_user does the
@@ -188,7 +248,6 @@ DECLARE
   v_month smallint[];
   v_image bigint[];
   v_image_month smallint[];
-  v_busy bigint;
 BEGIN
   PERFORM analysis.require_argument(
     p_shard IS NOT NULL AND p_cancel IS NOT NULL AND p_limit BETWEEN 1 AND 100000
@@ -221,34 +280,10 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT FROM analysis.job j
     WHERE j.shard = p_shard AND j.period = t.month AND j.id = t.id FOR UPDATE) j;
-  SELECT count(*) FILTER (WHERE c.o_outcome = 'cancelled'), count(*) FILTER (WHERE c.o_outcome = 'busy')
-  INTO o_cancelled, v_busy
-  FROM analysis.cancel(p_shard, ARRAY(
-    SELECT t.id FROM unnest(v_job, v_month) t(id, month)
-    LEFT JOIN LATERAL (
-      SELECT true AS is_there FROM analysis.result r
-      WHERE r.shard = p_shard AND r.period = t.month AND r.job_id = t.id OFFSET 0) r ON true
-    LEFT JOIN LATERAL (
-      SELECT true AS is_there FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = t.id OFFSET 0) d
-      ON true
-    WHERE r.is_there IS NULL AND d.is_there IS NULL)) c;
-  IF v_busy > 0 THEN
-    RAISE EXCEPTION 'somebody else is changing % of the user''s jobs', v_busy
-      USING ERRCODE = 'lock_not_available', HINT = 'Erase again in a moment.';
-  END IF;
-  UPDATE analysis.dead d SET code = NULL, message = 'erased'
-  WHERE d.shard IS NOT DISTINCT FROM p_shard AND (d.message <> 'erased' OR d.code IS NOT NULL)
-    AND d.ctid = ANY (ARRAY(
-      SELECT x.ctid FROM unnest(v_job) t(id)
-      CROSS JOIN LATERAL (
-        SELECT y.ctid FROM analysis.dead y WHERE y.shard = p_shard AND y.job_id = t.id OFFSET 0) x));
-  GET DIAGNOSTICS o_dead = ROW_COUNT;
-  SELECT sum(e.o_images), sum(e.o_image_bytes), sum(e.o_results), sum(e.o_attempts), sum(e.o_jobs)
-  INTO o_images, o_image_bytes, o_results, o_attempts, o_jobs
-  FROM analysis.partition_made m
-  CROSS JOIN LATERAL analysis.erase_month(p_shard, o_user, m.period, v_job, ARRAY(
-    SELECT i.id FROM unnest(v_image, v_image_month) i(id, month) WHERE i.month = m.period)) e;
-  PERFORM analysis.erase_labels(p_shard, v_job);
+  o_cancelled := analysis.cancel_open(p_shard, v_job, v_month);
+  o_dead := analysis.erase_dead(p_shard, v_job);
+  SELECT e.* INTO o_images, o_image_bytes, o_results, o_attempts, o_jobs
+  FROM analysis.erase_months(p_shard, o_user, v_job, v_image, v_image_month) e;
   PERFORM analysis.audit_add(
     'erase', 'user:' || o_user, jsonb_build_object(
       'part', true, 'cancelled', o_cancelled, 'images', o_images, 'results', o_results, 'dead', o_dead,
@@ -316,6 +351,20 @@ EXCEPTION WHEN lock_not_available THEN
     USING ERRCODE = 'lock_not_available', HINT = 'Erase again in a moment.';
 END $$;
 
+-- Removes the webhooks of a person; events first, as finish_deliveries locks them.
+CREATE OR REPLACE FUNCTION analysis.erase_webhooks(p_shard smallint, p_user_id bigint) RETURNS void
+LANGUAGE sql AS $$
+  DELETE FROM analysis.webhook_event e WHERE e.shard = p_shard AND e.user_id = p_user_id;
+  DELETE FROM analysis.webhook w WHERE w.shard = p_shard AND w.user_id = p_user_id
+$$;
+
+-- Removes what clinicians said of a person's analyses.
+CREATE OR REPLACE FUNCTION analysis.erase_reviews(p_shard smallint, p_user_id bigint) RETURNS void
+LANGUAGE sql AS $$
+  DELETE FROM analysis.review r WHERE r.shard = p_shard AND r.user_id = p_user_id;
+  DELETE FROM analysis.review_comment c WHERE c.shard = p_shard AND c.user_id = p_user_id
+$$;
+
 -- Erases a person, who is named by what the operator calls them, or else by their number. While jobs of
 -- theirs are open nothing is done, and they are counted, unless they are to be cancelled: a worker that
 -- has one drops what it finds. Each kind of what went is counted; what is erased already counts for
@@ -331,8 +380,8 @@ CREATE OR REPLACE FUNCTION analysis.erase_user(
   p_shard smallint, p_user text, p_user_id bigint, p_cancel boolean)
 RETURNS TABLE (
   o_user bigint, o_open bigint, o_cancelled bigint, o_profile bigint, o_images bigint, o_image_bytes bigint,
-  o_results bigint,
-  o_dead bigint, o_attempts bigint, o_jobs bigint, o_keys bigint, o_lines bigint, o_photo text)
+  o_results bigint, o_dead bigint, o_attempts bigint, o_jobs bigint, o_keys bigint, o_lines bigint,
+  o_photo text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET lock_timeout = '20s' AS $$
 DECLARE
@@ -340,8 +389,8 @@ DECLARE
   v_is_first boolean;
 BEGIN
   PERFORM analysis.require_argument(
-    p_shard IS NOT NULL
-      AND p_cancel IS NOT NULL, 'an erasure names a shard and whether open jobs are cancelled');
+    p_shard IS NOT NULL AND p_cancel IS NOT NULL,
+    'an erasure names a shard and whether open jobs are cancelled');
   PERFORM analysis.refuse_repeatable_read();
   LOCK TABLE analysis.renamed IN ROW EXCLUSIVE MODE;
   SELECT a.user_id INTO o_user FROM analysis.account a
@@ -361,41 +410,28 @@ BEGIN
     RETURN;
   END IF;
   PERFORM analysis.lock_jobs_of(p_shard, o_user);
-  IF o_open > 0 THEN
-    SELECT count(*) FILTER (WHERE c.o_outcome = 'cancelled') INTO o_cancelled
-    FROM generate_series(1, o_open, 100000) n
-    CROSS JOIN LATERAL analysis.cancel(p_shard, v_job[n : n + 99999]) c;
-    o_open := 0;
-  END IF;
+  SELECT count(*) FILTER (WHERE c.o_outcome = 'cancelled') INTO o_cancelled
+  FROM generate_series(1, o_open, 100000) n
+  CROSS JOIN LATERAL analysis.cancel(p_shard, v_job[n : n + 99999]) c;
+  o_open := 0;
 
-  -- 2. Who they are, and the webhooks that receive their jobs; events first, as finish_deliveries locks them.
-  DELETE FROM analysis.webhook_event e WHERE e.shard = p_shard AND e.user_id = o_user;
-  DELETE FROM analysis.webhook w WHERE w.shard = p_shard AND w.user_id = o_user;
+  -- 2. Who they are, and the webhooks that receive their jobs.
+  PERFORM analysis.erase_webhooks(p_shard, o_user);
   SELECT i.* INTO v_is_first, o_profile, o_keys, o_lines, o_photo
   FROM analysis.erase_identity(p_shard, o_user) i;
 
   -- 3. What was found, what clinicians said of it, and what went wrong.
-  PERFORM analysis.erase_few(p_shard, o_user);
-  DELETE FROM analysis.review r WHERE r.shard = p_shard AND r.user_id = o_user;
-  DELETE FROM analysis.review_comment c WHERE c.shard = p_shard AND c.user_id = o_user;
+  PERFORM analysis.erase_few(p_shard, o_user), analysis.erase_reviews(p_shard, o_user);
   v_job := ARRAY(SELECT j.o_job FROM analysis.jobs_of_user(p_shard, o_user, false) j);
-  UPDATE analysis.dead d SET code = NULL, message = 'erased'
-  WHERE d.shard = p_shard AND d.job_id = ANY (v_job) AND (d.message <> 'erased' OR d.code IS NOT NULL);
-  GET DIAGNOSTICS o_dead = ROW_COUNT;
-  SELECT coalesce(sum(e.o_images), 0), coalesce(sum(e.o_image_bytes), 0), coalesce(sum(e.o_results), 0),
-         coalesce(sum(e.o_attempts), 0), coalesce(sum(e.o_jobs), 0)
-  INTO o_images, o_image_bytes, o_results, o_attempts, o_jobs
-  FROM analysis.partition_made m CROSS JOIN LATERAL analysis.erase_month(
-    p_shard, o_user, m.period, v_job, NULL) e;
-  PERFORM analysis.erase_labels(p_shard, v_job);
-
+  o_dead := analysis.erase_dead(p_shard, v_job);
+  SELECT e.* INTO o_images, o_image_bytes, o_results, o_attempts, o_jobs
+  FROM analysis.erase_months(p_shard, o_user, v_job, NULL, NULL) e;
   IF v_is_first OR o_cancelled + o_profile + o_keys + o_lines + o_images + o_results + o_dead + o_attempts
        + o_jobs > 0 THEN
     PERFORM analysis.audit_add(
       'erase', 'user:' || o_user, jsonb_build_object(
-        'cancelled', o_cancelled, 'images', o_images, 'results', o_results, 'dead', o_dead, 'attempts',
-        o_attempts,
-        'jobs', o_jobs, 'keys', o_keys, 'lines', o_lines));
+        'cancelled', o_cancelled, 'images', o_images, 'results', o_results, 'dead', o_dead,
+        'attempts', o_attempts, 'jobs', o_jobs, 'keys', o_keys, 'lines', o_lines));
   END IF;
   RETURN NEXT;
 END $$;
