@@ -551,38 +551,13 @@ END $$;
 COMMENT ON FUNCTION analysis.report_analyses IS
   'Answers a page of the report of analyses.';
 
--- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already,
--- its grace is not over, or its number is none that the programs know (the years 2000 to 2699). Answers
--- whether this call closed it, and records it then. p_now is for tests; callers leave it out.
-CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
-RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
-SET lock_timeout = '10s' AS $$
-DECLARE
-  v_since timestamptz;                 -- when the last month was closed
+-- States a month: its own lines, then the adjustments by month of what changed since p_since, each by the bytes
+-- of the user's name; and with them their segments. All of it is of one moment, so that the segments' units
+-- add up to their line's.
+CREATE OR REPLACE FUNCTION analysis.state_month(p_period smallint, p_now timestamptz, p_since timestamptz)
+RETURNS void
+LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM analysis.require_argument(p_now IS NOT NULL, 'a month is closed at a moment');
-  PERFORM analysis.refuse_repeatable_read();
-  PERFORM analysis.check_moment(p_now);
-  IF (p_period BETWEEN 24000 AND 32399) IS NOT TRUE THEN
-    RETURN false;
-  END IF;
-  IF p_now < analysis.statement_due(p_period)
-     OR EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
-    RETURN false;
-  END IF;
-  PERFORM analysis.refuse_restricted_closing(p_period);
-
-  -- One closing at a time, of whatever month: two at once could state the same adjustment twice. Readers
-  -- are not held up. What another has closed meanwhile is seen by the statements below, each of which
-  -- takes a new snapshot.
-  LOCK TABLE analysis.statement IN SHARE ROW EXCLUSIVE MODE;
-  v_since := (SELECT max(s.closed_at) FROM analysis.statement s WHERE s.report = 'usage');
-  INSERT INTO analysis.statement (report, period, closed_at) VALUES ('usage', p_period, p_now)
-  ON CONFLICT DO NOTHING;
-  IF NOT FOUND THEN RETURN false; END IF;
-
-  -- The month's own lines, then the adjustments by month, each by the bytes of the user's name; and with
-  -- them their segments. All of it is of one moment, so that the segments' units add up to their line's.
   WITH stated AS MATERIALIZED (
     SELECT row_number() OVER (
         ORDER BY x.for_period <> p_period, x.for_period, x.user_ref COLLATE "C", x.shard, x.user_id) AS line,
@@ -618,8 +593,41 @@ BEGIN
     s.currency, s.reason
   FROM stated t
   CROSS JOIN LATERAL analysis.adjustment_segments(
-    t.for_period, t.shard, t.user_id, t.zone, t.used, t.over, v_since) s
+    t.for_period, t.shard, t.user_id, t.zone, t.used, t.over, p_since) s
   WHERE t.for_period <> p_period;
+END $$;
+
+-- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already,
+-- its grace is not over, or its number is none that the programs know (the years 2000 to 2699). Answers
+-- whether this call closed it, and records it then. p_now is for tests; callers leave it out.
+CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
+RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET lock_timeout = '10s' AS $$
+DECLARE
+  v_since timestamptz;                 -- when the last month was closed
+BEGIN
+  PERFORM analysis.require_argument(p_now IS NOT NULL, 'a month is closed at a moment');
+  PERFORM analysis.refuse_repeatable_read();
+  PERFORM analysis.check_moment(p_now);
+  IF (p_period BETWEEN 24000 AND 32399) IS NOT TRUE THEN
+    RETURN false;
+  END IF;
+  IF p_now < analysis.statement_due(p_period)
+     OR EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
+    RETURN false;
+  END IF;
+  PERFORM analysis.refuse_restricted_closing(p_period);
+
+  -- One closing at a time, of whatever month: two at once could state the same adjustment twice. Readers
+  -- are not held up. What another has closed meanwhile is seen by the statements below, each of which
+  -- takes a new snapshot.
+  LOCK TABLE analysis.statement IN SHARE ROW EXCLUSIVE MODE;
+  v_since := (SELECT max(s.closed_at) FROM analysis.statement s WHERE s.report = 'usage');
+  INSERT INTO analysis.statement (report, period, closed_at) VALUES ('usage', p_period, p_now)
+  ON CONFLICT DO NOTHING;
+  IF NOT FOUND THEN RETURN false; END IF;
+
+  PERFORM analysis.state_month(p_period, p_now, v_since);
   PERFORM analysis.keep_clinic_counts(p_period);
   PERFORM analysis.audit_add(
     'close_month', 'month:' || analysis.period_text(p_period), jsonb_build_object('lines', (
