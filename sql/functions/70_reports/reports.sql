@@ -328,6 +328,59 @@ BEGIN
   FROM counted c CROSS JOIN hidden h;
 END $$;
 
+-- What was found in a month in users of clinics, where counts of fewer than p_least persons are hidden: see
+-- finding_counts.
+CREATE OR REPLACE FUNCTION analysis.finding_counts_of(p_period smallint, p_clinics int[], p_least int)
+RETURNS TABLE (
+  throat bigint, ear bigint, serious bigint, consult bigint, without_condition bigint,
+  normal bigint, green bigint, yellow bigint, orange bigint, red bigint)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED AS $$
+DECLARE
+  v_normal bigint[];
+  v_band bigint[];
+  v_tells_few boolean;
+BEGIN
+  SELECT count(*) FILTER (WHERE r.kind = 1), count(*) FILTER (WHERE r.kind = 2),
+    count(*) FILTER (WHERE r.serious), count(*) FILTER (WHERE r.consult)
+  INTO throat, ear, serious, consult
+  FROM analysis.result r
+  WHERE r.period = p_period AND r.outcome = 1 AND (r.shard, r.user_id) IN (
+    SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (p_clinics));
+  -- Each of these is one of the counts, or a difference of two of them and the pictures.
+  SELECT EXISTS (
+    SELECT FROM analysis.result r
+    CROSS JOIN LATERAL (
+      SELECT r.serious IS TRUE AS serious, r.consult IS TRUE AS consult, r.condition_count > 0 AS found) f
+    CROSS JOIN LATERAL (VALUES
+      (1, f.serious), (2, NOT f.serious), (3, f.consult), (4, NOT f.consult),
+      (5, f.serious AND NOT f.consult), (6, f.consult AND NOT f.serious),
+      (7, f.found AND NOT f.serious), (8, f.found AND NOT f.consult)) g(number, is_in)
+    WHERE r.period = p_period AND r.outcome = 1 AND g.is_in AND (r.shard, r.user_id) IN (
+      SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (p_clinics))
+    GROUP BY g.number
+    HAVING count(DISTINCT (r.shard, r.user_id)) < p_least)
+  INTO v_tells_few;
+  WITH cells AS MATERIALIZED (SELECT c.* FROM analysis.condition_cells(p_period, p_clinics, p_least) c)
+  SELECT (SELECT CASE WHEN c.is_hidden THEN NULL ELSE c.total END FROM cells c WHERE c.kind = 5),
+    coalesce(
+      (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE c.total END) FROM cells c
+       WHERE c.kind = 4 AND c.normal), '{0}'),
+    (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE coalesce(c.total, 0) END ORDER BY g.band)
+     FROM generate_series(1, 4) g(band)
+     LEFT JOIN cells c ON c.kind = 3 AND NOT c.normal AND c.band = g.band)
+  INTO without_condition, v_normal, v_band;
+  normal := v_normal[1];
+  green := v_band[1];
+  yellow := v_band[2];
+  orange := v_band[3];
+  red := v_band[4];
+  IF v_tells_few OR num_nulls(without_condition, normal, green, yellow, orange, red) > 0 THEN
+    serious := NULL;
+    consult := NULL;
+  END IF;
+  RETURN NEXT;
+END $$;
+
 -- What was found in a month in all: counts for who may not read whose analysis said what. What is of too few
 -- persons for the caller is NULL. How many pictures there were of each type is what users are billed by, and
 -- is not hidden. So what is serious, or calls for a consultation, is hidden too where the others are of few
@@ -341,9 +394,6 @@ SET jit = off SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_least int := analysis.least_persons();
-  v_normal bigint[];
-  v_band bigint[];
-  v_tells_few boolean;
 BEGIN
   IF v_least <= 1 THEN
     -- The first two conditions of each analysis stand in columns of their own too: only of those that have
@@ -387,45 +437,7 @@ BEGIN
           AS counts OFFSET 0) m;
     RETURN;
   END IF;
-  SELECT count(*) FILTER (WHERE r.kind = 1), count(*) FILTER (WHERE r.kind = 2),
-    count(*) FILTER (WHERE r.serious), count(*) FILTER (WHERE r.consult)
-  INTO throat, ear, serious, consult
-  FROM analysis.result r
-  WHERE r.period = p_period AND r.outcome = 1 AND (r.shard, r.user_id) IN (
-    SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen));
-  -- Each of these is one of the counts, or a difference of two of them and the pictures.
-  SELECT EXISTS (
-    SELECT FROM analysis.result r
-    CROSS JOIN LATERAL (
-      SELECT r.serious IS TRUE AS serious, r.consult IS TRUE AS consult, r.condition_count > 0 AS found) f
-    CROSS JOIN LATERAL (VALUES
-      (1, f.serious), (2, NOT f.serious), (3, f.consult), (4, NOT f.consult),
-      (5, f.serious AND NOT f.consult), (6, f.consult AND NOT f.serious),
-      (7, f.found AND NOT f.serious), (8, f.found AND NOT f.consult)) g(number, is_in)
-    WHERE r.period = p_period AND r.outcome = 1 AND g.is_in AND (r.shard, r.user_id) IN (
-      SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen))
-    GROUP BY g.number
-    HAVING count(DISTINCT (r.shard, r.user_id)) < v_least)
-  INTO v_tells_few;
-  WITH cells AS MATERIALIZED (SELECT c.* FROM analysis.condition_cells(p_period, v_seen, v_least) c)
-  SELECT (SELECT CASE WHEN c.is_hidden THEN NULL ELSE c.total END FROM cells c WHERE c.kind = 5),
-    coalesce(
-      (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE c.total END) FROM cells c
-       WHERE c.kind = 4 AND c.normal), '{0}'),
-    (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE coalesce(c.total, 0) END ORDER BY g.band)
-     FROM generate_series(1, 4) g(band)
-     LEFT JOIN cells c ON c.kind = 3 AND NOT c.normal AND c.band = g.band)
-  INTO without_condition, v_normal, v_band;
-  normal := v_normal[1];
-  green := v_band[1];
-  yellow := v_band[2];
-  orange := v_band[3];
-  red := v_band[4];
-  IF v_tells_few OR num_nulls(without_condition, normal, green, yellow, orange, red) > 0 THEN
-    serious := NULL;
-    consult := NULL;
-  END IF;
-  RETURN NEXT;
+  RETURN QUERY SELECT f.* FROM analysis.finding_counts_of(p_period, v_seen, v_least) f;
 END $$;
 COMMENT ON FUNCTION analysis.finding_counts IS
   'Answers how many findings of each kind a month has; counts only.';
