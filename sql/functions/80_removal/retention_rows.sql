@@ -70,6 +70,29 @@ END $$;
 COMMENT ON FUNCTION analysis.index_images IS
   'Gives a month the index by which its images find their jobs.';
 
+-- Those of some images of a month that a job needs: one that has not ended, or ended after p_until, or whose
+-- cancellation can still be undone.
+CREATE OR REPLACE FUNCTION analysis.images_needed(
+  p_shard smallint, p_period smallint, p_images bigint[], p_until timestamptz, p_now timestamptz)
+RETURNS TABLE (o_image bigint)
+LANGUAGE sql STABLE AS $$
+  WITH shown AS MATERIALIZED (
+    SELECT k.image_id, k.period, k.id FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = p_period AND k.image_period = p_period AND k.image_id = ANY (p_images)
+    UNION ALL
+    SELECT k.image_id, k.period, k.id FROM analysis.job k
+    WHERE k.shard = p_shard AND k.image_period <> k.period AND k.image_period = p_period
+      AND k.image_id = ANY (p_images))
+  SELECT DISTINCT s.image_id FROM shown s
+  LEFT JOIN LATERAL (
+    SELECT f.finished_at, f.outcome FROM analysis.result f
+    WHERE f.shard = p_shard AND f.period = s.period AND f.job_id = s.id OFFSET 0) r ON true
+  LEFT JOIN LATERAL (
+    SELECT x.failed_at FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = s.id OFFSET 0) d ON true
+  WHERE coalesce(r.finished_at, d.failed_at, 'infinity') > p_until
+    OR r.outcome = 2 AND r.finished_at > p_now - analysis.uncancel_time()
+$$;
+
 -- Images of a month that no job needs any more: every job that shows one ended, and the last of them long
 -- enough ago. That of a cancelled job stays for as long as the cancellation can be undone.
 CREATE OR REPLACE FUNCTION analysis.purge_images(
@@ -108,28 +131,13 @@ BEGIN
 
   -- 2. With the locks, in a statement that sees every job that named one before: those that no job needs.
   --    All at once, so that a month without the index is read once for each call.
-  WITH shown AS MATERIALIZED (
-    SELECT k.image_id, k.period, k.id FROM analysis.job k
-    WHERE k.shard = p_shard AND k.period = p_period AND k.image_period = p_period AND k.image_id = ANY (v_id)
-    UNION ALL
-    SELECT k.image_id, k.period, k.id FROM analysis.job k
-    WHERE k.shard = p_shard AND k.image_period <> k.period AND k.image_period = p_period
-      AND k.image_id = ANY (v_id)),
-  needed AS MATERIALIZED (
-    SELECT DISTINCT s.image_id FROM shown s
-    LEFT JOIN LATERAL (
-      SELECT f.finished_at, f.outcome FROM analysis.result f
-      WHERE f.shard = p_shard AND f.period = s.period AND f.job_id = s.id OFFSET 0) r ON true
-    LEFT JOIN LATERAL (
-      SELECT x.failed_at FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = s.id OFFSET 0) d ON true
-    WHERE coalesce(r.finished_at, d.failed_at, 'infinity') > v_until
-      OR r.outcome = 2 AND r.finished_at > p_now - analysis.uncancel_time())
   SELECT array_agg(i.id), count(*), coalesce(sum(i.byte_count), 0) INTO v_id, o_rows, o_bytes
   FROM (SELECT unnest(v_id) AS id) g
   CROSS JOIN LATERAL (
     SELECT k.id, k.byte_count FROM analysis.image k
     WHERE k.shard = p_shard AND k.period = p_period AND k.id = g.id OFFSET 0) i
-  WHERE NOT EXISTS (SELECT 1 FROM needed n WHERE n.image_id = g.id);
+  WHERE NOT EXISTS (
+    SELECT FROM analysis.images_needed(p_shard, p_period, v_id, v_until, p_now) n WHERE n.o_image = g.id);
 
   -- 3. They go, each by its key.
   IF o_rows > 0 AND NOT p_dry THEN
