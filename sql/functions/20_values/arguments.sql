@@ -10,6 +10,16 @@ LANGUAGE sql IMMUTABLE AS $$
     AND coalesce(array_ndims(p_list) = 1 AND array_lower(p_list, 1) = 1, p_count = 0)
 $$;
 
+-- Names in their composed form (NFC), as users are kept.
+CREATE OR REPLACE FUNCTION analysis.composed(p_names text[]) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  IF array_to_string(p_names, '') IS NFC NORMALIZED THEN
+    RETURN p_names;
+  END IF;
+  RETURN ARRAY(SELECT normalize(t.name) FROM unnest(p_names) WITH ORDINALITY t(name, i) ORDER BY t.i);
+END $$;
+
 -- Refuses a call unless what it was given is as it has to be.
 CREATE OR REPLACE FUNCTION analysis.require_argument(p_is_sound boolean, p_rule text) RETURNS void
 LANGUAGE plpgsql AS $$

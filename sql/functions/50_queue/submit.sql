@@ -82,9 +82,8 @@ BEGIN
       false,
       'the arrays of a submit differ in length or do not begin at 1, or max_attempts is not from 1 to 100');
   END IF;
-  -- Names in their composed form, as users are kept.
   IF array_to_string(p_user, '') IS NOT NFC NORMALIZED THEN
-    p_user := ARRAY(SELECT normalize(t.name) FROM unnest(p_user) WITH ORDINALITY t(name, i) ORDER BY t.i);
+    p_user := analysis.composed(p_user);
   END IF;
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     v_is_single := false;

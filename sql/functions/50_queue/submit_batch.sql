@@ -104,10 +104,7 @@ BEGIN
   IF p_batch IS NOT NULL THEN
     PERFORM analysis.require_own_batch(p_batch);
   END IF;
-  -- Names in their composed form, as users are kept.
-  IF array_to_string(p_user, '') IS NOT NFC NORMALIZED THEN
-    p_user := ARRAY(SELECT normalize(t.name) FROM unnest(p_user) WITH ORDINALITY t(name, i) ORDER BY t.i);
-  END IF;
+  p_user := analysis.composed(p_user);
   SELECT array_agg(s.o_index), array_agg(s.o_outcome), array_agg(s.o_reason), array_agg(s.o_job),
     array_agg(s.o_period), array_agg(s.o_limit), array_agg(s.o_used)
   INTO v_index, v_outcome, v_reason, v_job, v_period, v_limit, v_used
@@ -202,10 +199,7 @@ BEGIN
       AND analysis.is_list(p_kind, v_count) AND (p_key IS NULL OR analysis.is_list(p_key, v_count))
       AND (p_sha256 IS NULL OR analysis.is_list(p_sha256, v_count))),
     'the arrays have one element for each picture, at most 100000');
-  -- Names in their composed form, as users are kept.
-  IF array_to_string(p_user, '') IS NOT NFC NORMALIZED THEN
-    p_user := ARRAY(SELECT normalize(t.name) FROM unnest(p_user) WITH ORDINALITY t(name, i) ORDER BY t.i);
-  END IF;
+  p_user := analysis.composed(p_user);
   v_mark := ARRAY(
     SELECT DISTINCT substr(h.sha256, 1, 16) FROM unnest(p_sha256) h(sha256) WHERE h.sha256 IS NOT NULL);
   RETURN QUERY
