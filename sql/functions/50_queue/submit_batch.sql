@@ -174,6 +174,17 @@ LANGUAGE sql STABLE AS $$
     AND NOT EXISTS (SELECT FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = p_job)
 $$;
 
+-- The users of a shard who have these names, with their present months.
+CREATE OR REPLACE FUNCTION analysis.users_now(p_shard smallint, p_users text[], p_now timestamptz)
+RETURNS TABLE (user_ref text, user_id bigint, key_salt bytea, period smallint)
+LANGUAGE sql STABLE AS $$
+  SELECT a.user_ref, a.user_id, a.key_salt, analysis.period_at(p_now, a.zone, a.anchors)
+  FROM unnest(p_users) d(user_ref)
+  CROSS JOIN LATERAL (
+    SELECT k.user_ref, k.user_id, k.key_salt, k.zone, k.anchors FROM analysis.account k
+    WHERE k.shard = p_shard AND k.user_ref = d.user_ref AND k.erased_at IS NULL OFFSET 0) a
+$$;
+
 -- Which of some pictures would be paid for again: the user has a job of this month, submitted by the same
 -- login, with the same picture and type that has an analysis or may still get one, and the key is not known,
 -- so that a submit would make another. A picture by the hash under which it would be stored; NULL: any one
@@ -208,11 +219,7 @@ BEGIN
       SELECT generate_series(1, v_count) AS i, unnest(p_user) AS user_ref, unnest(p_kind) AS kind,
         unnest(p_key) AS key, unnest(p_sha256) AS sha256) t),
   known AS MATERIALIZED (
-    SELECT a.user_ref, a.user_id, a.key_salt, analysis.period_at(v_now, a.zone, a.anchors) AS period
-    FROM (SELECT DISTINCT t.user_ref FROM asked t) d
-    CROSS JOIN LATERAL (
-      SELECT k.user_ref, k.user_id, k.key_salt, k.zone, k.anchors FROM analysis.account k
-      WHERE k.shard = p_shard AND k.user_ref = d.user_ref AND k.erased_at IS NULL OFFSET 0) a),
+    SELECT k.* FROM analysis.users_now(p_shard, ARRAY(SELECT DISTINCT t.user_ref FROM asked t), v_now) k),
   -- Most jobs of a month show other pictures, and are passed over before anything else is looked up.
   shown AS MATERIALIZED (
     SELECT n.user_ref, j.kind, j.image_mark AS mark
