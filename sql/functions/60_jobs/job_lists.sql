@@ -346,6 +346,46 @@ END $$;
 COMMENT ON FUNCTION analysis.deaths_of IS
   'Answers why some jobs of one shard are dead.';
 
+-- The jobs of one shard that are to be tried again, grouped by the causes of their last attempts: the next
+-- p_few of each lane, of users of p_clinics (NULL: all). In the form of failure_groups.
+CREATE OR REPLACE FUNCTION analysis.failures_to_retry(p_shard smallint, p_few int, p_clinics int[])
+RETURNS TABLE (
+  o_state text, o_is_all boolean, o_class text, o_code text, o_status smallint, o_start text, o_count int,
+  o_first_at timestamptz, o_last_at timestamptz, o_job bigint, o_message text)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY
+  WITH next AS MATERIALIZED (
+    SELECT n.lane, k.job_id, k.user_id, k.period
+    FROM generate_series(4, 11) n(lane)
+    CROSS JOIN LATERAL (
+      SELECT s.job_id, s.user_id, s.period
+      FROM analysis.scheduled s
+      WHERE s.shard = p_shard AND s.lane = n.lane
+      ORDER BY s.shard, s.lane, s.run_at, s.job_id
+      LIMIT p_few) k),
+  failed AS MATERIALIZED (
+    SELECT n.job_id, e.at, e.class, e.code, e.status, e.message
+    FROM next n
+    CROSS JOIN LATERAL (
+      SELECT a.at, a.class, a.code, a.status, a.message
+      FROM analysis.attempt_error a
+      WHERE a.shard = p_shard AND a.period = n.period AND a.job_id = n.job_id
+      ORDER BY a.at DESC, a.attempt DESC
+      LIMIT 1) e
+    WHERE analysis.is_seen(p_clinics, p_shard, n.user_id)),
+  groups AS (
+    SELECT f.class, f.code, f.status, analysis.message_start(f.message) AS start, count(*)::int AS count,
+      min(f.at) AS first_at, max(f.at) AS last_at, max(f.job_id) AS job
+    FROM failed f
+    GROUP BY 1, 2, 3, 4)
+  SELECT 'scheduled', NOT EXISTS (SELECT FROM next n GROUP BY n.lane HAVING count(*) >= p_few), g.class,
+    g.code, g.status, g.start, g.count,
+    g.first_at, g.last_at, g.job, (SELECT f.message FROM failed f WHERE f.job_id = g.job LIMIT 1)
+  FROM (SELECT) one
+  LEFT JOIN groups g ON true;
+END $$;
+
 -- Jobs of one shard that failed, grouped by their causes: the dead, and those that are to be tried again,
 -- with the cause of their last attempt. p_looks dead jobs are looked at, those that died last, and a tenth
 -- of that of those to be tried again, the next ones of each lane; o_is_all says whether that is all of them.
@@ -359,7 +399,6 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET
 AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_few int := greatest(p_looks / 80, 1);        -- of each of the eight lanes
 BEGIN
   PERFORM analysis.require_argument(
     p_looks BETWEEN 1 AND 100000, 'from 1 to 100000 jobs that failed are looked at');
@@ -390,36 +429,7 @@ BEGIN
     SELECT k.message FROM analysis.dead k
     WHERE k.shard = p_shard AND k.job_id = g.job OFFSET 0) d ON true;
 
-  RETURN QUERY
-  WITH next AS MATERIALIZED (
-    SELECT n.lane, k.job_id, k.user_id, k.period
-    FROM generate_series(4, 11) n(lane)
-    CROSS JOIN LATERAL (
-      SELECT s.job_id, s.user_id, s.period
-      FROM analysis.scheduled s
-      WHERE s.shard = p_shard AND s.lane = n.lane
-      ORDER BY s.shard, s.lane, s.run_at, s.job_id
-      LIMIT v_few) k),
-  failed AS MATERIALIZED (
-    SELECT n.job_id, e.at, e.class, e.code, e.status, e.message
-    FROM next n
-    CROSS JOIN LATERAL (
-      SELECT a.at, a.class, a.code, a.status, a.message
-      FROM analysis.attempt_error a
-      WHERE a.shard = p_shard AND a.period = n.period AND a.job_id = n.job_id
-      ORDER BY a.at DESC, a.attempt DESC
-      LIMIT 1) e
-    WHERE analysis.is_seen(v_seen, p_shard, n.user_id)),
-  groups AS (
-    SELECT f.class, f.code, f.status, analysis.message_start(f.message) AS start, count(*)::int AS count,
-      min(f.at) AS first_at, max(f.at) AS last_at, max(f.job_id) AS job
-    FROM failed f
-    GROUP BY 1, 2, 3, 4)
-  SELECT 'scheduled', NOT EXISTS (SELECT FROM next n GROUP BY n.lane HAVING count(*) >= v_few), g.class,
-    g.code, g.status, g.start, g.count,
-    g.first_at, g.last_at, g.job, (SELECT f.message FROM failed f WHERE f.job_id = g.job LIMIT 1)
-  FROM (SELECT) one
-  LEFT JOIN groups g ON true;
+  RETURN QUERY SELECT g.* FROM analysis.failures_to_retry(p_shard, greatest(p_looks / 80, 1), v_seen) g;
 END $$;
 COMMENT ON FUNCTION analysis.failure_groups IS
   'Answers the jobs of one shard that failed, grouped by their causes, up to a bound.';
