@@ -3,9 +3,9 @@
 -- Programs of version 1.0 work beside this: they neither read nor write what is new, and functions that are
 -- replaced answer their calls as before.
 --
--- The order is that of locks. First comes what reads whole tables: whoever writes them waits. Then come the new
--- tables, and then the changes of tables of 1.0. Those that every submit and claim needs are the last ones, and
--- are locked for a moment only.
+-- The order is that of locks. First comes what reads whole tables: whoever writes them waits. Then come the
+-- new tables, and then the changes of tables of 1.0. Those that every submit and claim needs are the last
+-- ones, and are locked for a moment only.
 
 -- The results that were cancelled, or took another number of calls than one: few. With them reports count all
 -- others by their keys, without reading what was found. To make it the server reads all results once, and

@@ -174,3 +174,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION analysis.list_plan_prices IS
   'Answers what a unit of each plan costs, and from when on.';
+
+-- Which plan each user had, from when until when; of one user alone where p_user_id names one.
+CREATE OR REPLACE FUNCTION analysis.plan_spans(p_shard smallint, p_user_id bigint)
+RETURNS TABLE (
+  shard smallint, user_id bigint, plan_id smallint, valid_from timestamptz, until timestamptz)
+LANGUAGE sql STABLE AS $$
+  SELECT h.shard, h.user_id, h.plan_id, h.valid_from,
+    lead(h.valid_from, 1, 'infinity') OVER (PARTITION BY h.shard, h.user_id ORDER BY h.valid_from)
+  FROM analysis.account_plan h
+  WHERE p_user_id IS NULL OR h.shard = p_shard AND h.user_id = p_user_id
+$$;

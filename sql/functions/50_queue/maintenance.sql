@@ -76,7 +76,8 @@ END $$;
 COMMENT ON FUNCTION analysis.refresh_gauges IS
   'Measures anew how much waits and how large the database is; removes workers gone for a day.';
 
--- Makes the partition of a table for a month: apart, and then attached, which stops neither claims nor submits.
+-- Makes the partition of a table for a month: apart, and then attached, which stops neither claims nor
+-- submits.
 CREATE OR REPLACE FUNCTION analysis.make_partition(p_parent text, p_period smallint) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -28,8 +28,9 @@ BEGIN
   o_since := greatest(pg_postmaster_start_time(), CASE WHEN o_since <= p_now THEN o_since END);
 END $$;
 
--- Locks the lost leases that nobody else is ending or rescuing, the oldest deadline first, and answers them. The
--- table holds leases only, so it is read whole: an index on the deadline would make every heartbeat dearer.
+-- Locks the lost leases that nobody else is ending or rescuing, the oldest deadline first, and answers them.
+-- The table holds leases only, so it is read whole: an index on the deadline would make every heartbeat
+-- dearer.
 CREATE OR REPLACE FUNCTION analysis.lock_lost_leases(
   p_shard smallint, p_limit int, p_now timestamptz, p_since timestamptz, p_patience interval)
 RETURNS bigint[]
@@ -40,8 +41,8 @@ DECLARE
     session_user, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'analysis'), 'MEMBER');
   v_lost bigint[];
 BEGIN
-  -- A deadline further ahead than its lease is from before the server's clock was set back: it is drawn near. A
-  -- worker that lives pushes it on before it passes.
+  -- A deadline further ahead than its lease is from before the server's clock was set back: it is drawn near.
+  -- A worker that lives pushes it on before it passes.
   UPDATE analysis.lease b SET deadline = p_now + b.lease_ms * interval '1 millisecond'
   WHERE b.shard = p_shard
     AND b.id = ANY (ARRAY(

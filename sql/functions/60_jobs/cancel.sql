@@ -36,9 +36,9 @@ BEGIN
 END $$;
 
 -- Locks the rows of jobs that p_submitters may know, in order, and answers them, and those that somebody else
--- holds. One that a retry moved to another month meanwhile is found there by a second look. If a row cannot be
--- had in time, those are taken that can: by the same query again, since a locking clause can be no parameter,
--- and EXECUTE would plan it in each call.
+-- holds. One that a retry moved to another month meanwhile is found there by a second look. If a row cannot
+-- be had in time, those are taken that can: by the same query again, since a locking clause can be no
+-- parameter, and EXECUTE would plan it in each call.
 CREATE OR REPLACE FUNCTION analysis.lock_to_cancel(
   p_shard smallint, p_jobs bigint[], p_submitters smallint[],
   OUT o_jobs analysis.job_place[], OUT o_busy bigint[])

@@ -1,7 +1,7 @@
 -- Queueing jobs again that have ended without a result: the dead, and the cancelled.
 
--- Takes units of the present month for those of the jobs that may be queued again, the lower numbers first, as
--- far as the limits go; answers the jobs that got one.
+-- Takes units of the present month for those of the jobs that may be queued again, the lower numbers first,
+-- as far as the limits go; answers the jobs that got one.
 CREATE OR REPLACE FUNCTION analysis.take_units_again(p_shard smallint, p_jobs analysis.job_again[])
 RETURNS bigint[]
 LANGUAGE sql AS $$

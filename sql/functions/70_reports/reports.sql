@@ -563,9 +563,9 @@ END $$;
 COMMENT ON FUNCTION analysis.report_analyses IS
   'Answers a page of the report of analyses.';
 
--- States a month: its own lines, then the adjustments by month of what changed since p_since, each by the bytes
--- of the user's name; and with them their segments. All of it is of one moment, so that the segments' units
--- add up to their line's.
+-- States a month: its own lines, then the adjustments by month of what changed since p_since, each by the
+-- bytes of the user's name; and with them their segments. All of it is of one moment, so that the segments'
+-- units add up to their line's.
 CREATE OR REPLACE FUNCTION analysis.state_month(p_period smallint, p_now timestamptz, p_since timestamptz)
 RETURNS void
 LANGUAGE plpgsql AS $$

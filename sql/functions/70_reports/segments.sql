@@ -65,17 +65,6 @@ LANGUAGE sql STABLE AS $$
   GROUP BY 1
 $$;
 
--- Which plan each user had, from when until when; of one user alone where p_user_id names one.
-CREATE OR REPLACE FUNCTION analysis.plan_spans(p_shard smallint, p_user_id bigint)
-RETURNS TABLE (
-  shard smallint, user_id bigint, plan_id smallint, valid_from timestamptz, until timestamptz)
-LANGUAGE sql STABLE AS $$
-  SELECT h.shard, h.user_id, h.plan_id, h.valid_from,
-    lead(h.valid_from, 1, 'infinity') OVER (PARTITION BY h.shard, h.user_id ORDER BY h.valid_from)
-  FROM analysis.account_plan h
-  WHERE p_user_id IS NULL OR h.shard = p_shard AND h.user_id = p_user_id
-$$;
-
 -- The users who used something in a month, of p_clinics or one alone (NULL: all), with what it is without the
 -- refunds that are still to be applied.
 CREATE OR REPLACE FUNCTION analysis.users_with_units(

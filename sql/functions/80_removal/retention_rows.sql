@@ -78,7 +78,8 @@ RETURNS TABLE (o_image bigint)
 LANGUAGE sql STABLE AS $$
   WITH shown AS MATERIALIZED (
     SELECT k.image_id, k.period, k.id FROM analysis.job k
-    WHERE k.shard = p_shard AND k.period = p_period AND k.image_period = p_period AND k.image_id = ANY (p_images)
+    WHERE k.shard = p_shard AND k.period = p_period AND k.image_period = p_period
+      AND k.image_id = ANY (p_images)
     UNION ALL
     SELECT k.image_id, k.period, k.id FROM analysis.job k
     WHERE k.shard = p_shard AND k.image_period <> k.period AND k.image_period = p_period
