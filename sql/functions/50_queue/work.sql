@@ -1,5 +1,47 @@
 -- Which shards have something to do: the one question that names many shards. It reads and locks nothing.
 
+-- These three are parts of work, into which the server takes them in.
+
+-- How many jobs of some lanes are held, and whether a lease is lost. As in rescue, a deadline further ahead
+-- than its lease is from before the clock was set back.
+CREATE OR REPLACE FUNCTION analysis.leases_held(p_shard smallint, p_lanes smallint[], p_now timestamptz)
+RETURNS TABLE (held int, lost boolean)
+LANGUAGE sql STABLE AS $$
+  SELECT sum(cardinality(k.job_ids)) FILTER (WHERE k.lane = ANY (p_lanes))::int,
+    bool_or(k.deadline < p_now OR k.deadline > p_now + (k.lease_ms + 1000) * interval '1 millisecond')
+  FROM analysis.lease k WHERE k.shard = p_shard
+$$;
+
+-- The tasks of maintenance that are due; p_first: with those of the whole queue. What is far ahead is as in
+-- take_turn.
+CREATE OR REPLACE FUNCTION analysis.turns_due(p_shard smallint, p_first boolean, p_now timestamptz)
+RETURNS TABLE (turns text[])
+LANGUAGE sql STABLE AS $$
+  SELECT array_agg(k.task)
+  FROM (VALUES ('sweep', interval '1 minute'), ('gauges', interval '10 seconds'),
+    ('partitions', interval '1 hour')) k(task, every)
+  WHERE (k.task = 'sweep' OR p_first)
+    AND NOT EXISTS (
+      SELECT FROM analysis.maintenance m
+      WHERE m.shard = p_shard AND m.task = k.task AND m.next_at > p_now
+        AND m.next_at <= p_now + k.every + interval '10 seconds')
+$$;
+
+-- From where scheduled jobs and what is owed are looked for, as scan_marks says; p_late: from the beginning.
+-- And whether tick would move these marks.
+CREATE OR REPLACE FUNCTION analysis.marks_seen(
+  p_shard smallint, p_late boolean, p_now timestamptz, p_taken timestamptz)
+RETURNS TABLE (run_from timestamptz, owed_from timestamptz, moves boolean)
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(max(k.run_from) FILTER (WHERE k.run_from <= p_now AND NOT p_late), '-infinity'),
+    coalesce(max(k.owed_from) FILTER (WHERE k.owed_from <= p_now AND NOT p_late), '-infinity'),
+    coalesce(bool_or(
+      k.taken_at > least(k.run_from, k.owed_from)
+      AND p_taken >= least(
+        k.taken_at, k.run_from + interval '1 second', k.owed_from + interval '1 second')), false)
+  FROM analysis.scan_mark k WHERE k.shard = p_shard
+$$;
+
 -- Answers each of the shards in which there is something:
 -- o_lanes the lanes (of p_lanes) in which jobs wait, and in o_scan_from where a claim of each has to begin
 --   o_marks      tick would move a mark of p_lanes on, or of what is due or owed
@@ -52,17 +94,7 @@ BEGIN
       LEFT JOIN LATERAL (
         SELECT k.* FROM analysis.lane_clock k WHERE k.shard = s.shard AND k.lane = u.lane OFFSET 0) c ON true
       OFFSET 0) x) l
-  CROSS JOIN LATERAL (
-    SELECT coalesce(max(k.run_from) FILTER (WHERE k.run_from <= v_now AND NOT p_late), '-infinity')
-             AS run_from,
-           coalesce(max(k.owed_from) FILTER (WHERE k.owed_from <= v_now AND NOT p_late), '-infinity')
-             AS owed_from,
-           coalesce(bool_or(
-             k.taken_at > least(k.run_from, k.owed_from)
-             AND v_taken >= least(
-               k.taken_at, k.run_from + interval '1 second', k.owed_from + interval '1 second')), false)
-             AS moves
-    FROM analysis.scan_mark k WHERE k.shard = s.shard) m
+  CROSS JOIN LATERAL analysis.marks_seen(s.shard, p_late, v_now, v_taken) m
   CROSS JOIN LATERAL (
     SELECT (SELECT min(f.run_at) FROM generate_series(4, 11) g(lane)
             CROSS JOIN LATERAL (
@@ -73,22 +105,8 @@ BEGIN
             ORDER BY f.shard + 0, f.at LIMIT 1) IS NOT NULL
              OR (SELECT true FROM analysis.freed_place f WHERE f.shard + 0 = s.shard AND f.at >= m.owed_from
                  ORDER BY f.shard + 0, f.at LIMIT 1) IS NOT NULL AS refunds OFFSET 0) n
-  LEFT JOIN LATERAL (
-    SELECT sum(cardinality(k.job_ids)) FILTER (WHERE k.lane = ANY (p_lanes))::int AS held,
-           -- As in rescue: a deadline further ahead than its lease is from before the clock was set back.
-           bool_or(k.deadline < v_now
-             OR k.deadline > v_now + (k.lease_ms + 1000) * interval '1 millisecond') AS lost
-    FROM analysis.lease k WHERE k.shard = s.shard) b ON p_all
-  LEFT JOIN LATERAL (
-    SELECT array_agg(k.task) AS turns
-    FROM (VALUES ('sweep', interval '1 minute'), ('gauges', interval '10 seconds'),
-      ('partitions', interval '1 hour')) k(task, every)
-    WHERE (k.task = 'sweep' OR s.i = 1)
-      AND NOT EXISTS (
-        SELECT FROM analysis.maintenance m
-        WHERE m.shard = s.shard AND m.task = k.task AND m.next_at > v_now
-          -- As in take_turn.
-          AND m.next_at <= v_now + k.every + interval '10 seconds')) t ON p_all
+  LEFT JOIN LATERAL analysis.leases_held(s.shard, p_lanes, v_now) b ON p_all
+  LEFT JOIN LATERAL analysis.turns_due(s.shard, s.i = 1, v_now) t ON p_all
   WHERE l.lanes IS NOT NULL OR l.marks OR m.moves OR n.run_at IS NOT NULL OR n.refunds OR b.held > 0 OR b.lost
     OR t.turns IS NOT NULL;
 END $$;
