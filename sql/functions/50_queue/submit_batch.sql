@@ -192,10 +192,8 @@ $$;
 CREATE OR REPLACE FUNCTION analysis.billed_before(
   p_shard smallint, p_user text[], p_kind smallint[], p_key text[], p_sha256 bytea[])
 RETURNS TABLE (o_index int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
-AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_count int := coalesce(cardinality(p_user), 0);
@@ -206,9 +204,9 @@ BEGIN
     RETURN;
   END IF;
   PERFORM analysis.require_argument(
-    (p_shard IS NOT NULL AND v_count <= 100000 AND analysis.is_list(p_user, v_count)
+    p_shard IS NOT NULL AND v_count <= 100000 AND analysis.is_list(p_user, v_count)
       AND analysis.is_list(p_kind, v_count) AND (p_key IS NULL OR analysis.is_list(p_key, v_count))
-      AND (p_sha256 IS NULL OR analysis.is_list(p_sha256, v_count))),
+      AND (p_sha256 IS NULL OR analysis.is_list(p_sha256, v_count)),
     'the arrays have one element for each picture, at most 100000');
   p_user := analysis.composed(p_user);
   v_mark := ARRAY(

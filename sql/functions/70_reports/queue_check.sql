@@ -34,17 +34,23 @@ END $$;
 COMMENT ON FUNCTION analysis.lost_jobs IS
   'Answers the jobs of a shard and month that are in no table of the queue.';
 
--- Every broken rule of the whole queue; none is to be expected ever. It reads all of all months. Who sees
--- some clinics only gets the rows of their users, and none that has no user.
-CREATE OR REPLACE FUNCTION analysis.broken_invariants()
+-- Where jobs are that have not ended.
+CREATE OR REPLACE FUNCTION analysis.queue_places()
+RETURNS TABLE (shard smallint, job_id bigint, period smallint, place text)
+LANGUAGE sql STABLE AS $$
+  SELECT r.shard, r.job_id, r.period, 'ready' FROM analysis.ready r
+  UNION ALL SELECT s.shard, s.job_id, s.period, 'scheduled' FROM analysis.scheduled s
+  UNION ALL SELECT b.shard, u.job_id, u.period, 'lease' FROM analysis.lease b
+    CROSS JOIN LATERAL unnest(b.job_ids, b.periods) u(job_id, period)
+$$;
+
+-- What broken_invariants says of where jobs are, and of what is counted of them.
+CREATE OR REPLACE FUNCTION analysis.broken_places()
 RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE sql STABLE AS $$
   WITH places AS (
     -- Every place where a job can be.
-    SELECT r.shard, r.job_id, r.period, 'ready' AS place FROM analysis.ready r
-    UNION ALL SELECT s.shard, s.job_id, s.period, 'scheduled' FROM analysis.scheduled s
-    UNION ALL SELECT b.shard, u.job_id, u.period, 'lease' FROM analysis.lease b
-      CROSS JOIN LATERAL unnest(b.job_ids, b.periods) u(job_id, period)
+    SELECT q.shard, q.job_id, q.period, q.place FROM analysis.queue_places() q
     UNION ALL SELECT r.shard, r.job_id, r.period, CASE r.outcome WHEN 1 THEN 'result' ELSE 'cancelled' END
       FROM analysis.result r
     UNION ALL SELECT d.shard, d.job_id, d.period, 'dead' FROM analysis.dead d),
@@ -57,8 +63,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   counted AS (
     SELECT j.shard, j.user_id, j.period, count(*) AS units FROM jobs j
     WHERE NOT j.places && ARRAY['dead', 'cancelled'] GROUP BY 1, 2, 3),
-  owed AS (SELECT f.shard, f.user_id, f.period, count(*) AS units FROM analysis.refund f GROUP BY 1, 2, 3),
-  broken (rule, shard, job_id, user_id, detail) AS (
+  owed AS (SELECT f.shard, f.user_id, f.period, count(*) AS units FROM analysis.refund f GROUP BY 1, 2, 3)
   -- I1: a job is in one place and one only; a cancelled one may still be met on its way.
   SELECT 'I1 one place', j.shard, j.id, j.user_id, array_to_string(j.places, ', ', '-') FROM jobs j
   WHERE j.places IS NULL
@@ -70,12 +75,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   WHERE NOT EXISTS (
     SELECT 1 FROM analysis.job j WHERE j.shard = p.shard AND j.period = p.period AND j.id = p.job_id)
   UNION ALL
-  -- I3: one job row and one end a job, over all months.
-  SELECT 'I3 one job', j.shard, j.id, NULL, count(*) || ' rows'
-  FROM analysis.job j GROUP BY j.shard, j.id HAVING count(*) > 1
-  UNION ALL
-  SELECT 'I3 one result', r.shard, r.job_id, NULL, count(*) || ' results' FROM analysis.result r
-  GROUP BY r.shard, r.job_id HAVING count(*) > 1
+  -- A lease lists no job twice, here or in another.
+  SELECT 'I6 one lease', p.shard, p.job_id, NULL, count(*) || ' leases' FROM places p
+  WHERE p.place = 'lease' GROUP BY p.shard, p.job_id HAVING count(*) > 1
   UNION ALL
   -- I4: what is counted is what was analysed or is still open. Of a purged month nothing can be recounted.
   SELECT 'I4 usage', shard, NULL, user_id,
@@ -85,6 +87,18 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   WHERE coalesce(u.used, 0) - coalesce(o.units, 0) <> coalesce(c.units, 0)
     AND NOT EXISTS (
       SELECT 1 FROM analysis.purged_month p WHERE p.period = coalesce(u.period, c.period, o.period))
+$$;
+
+-- What it says of how jobs ended, and of limits.
+CREATE OR REPLACE FUNCTION analysis.broken_ends()
+RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
+LANGUAGE sql STABLE AS $$
+  -- I3: one job row and one end a job, over all months.
+  SELECT 'I3 one job', j.shard, j.id, NULL::bigint, count(*) || ' rows'
+  FROM analysis.job j GROUP BY j.shard, j.id HAVING count(*) > 1
+  UNION ALL
+  SELECT 'I3 one result', r.shard, r.job_id, NULL, count(*) || ' results' FROM analysis.result r
+  GROUP BY r.shard, r.job_id HAVING count(*) > 1
   UNION ALL
   -- I5: nobody has more than the highest limit that was ever in force.
   SELECT 'I5 limit', u.shard, NULL, u.user_id, format('used %s of %s', u.used, l.highest)
@@ -97,19 +111,21 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   UNION ALL
   -- I7: nobody tried more often than allowed, and a dead job says why.
   SELECT 'I7 attempts', j.shard, j.id, j.user_id, format('attempt %s of %s', r.attempt, j.max_attempts)
-  FROM jobs j JOIN analysis.result r ON r.shard = j.shard AND r.period = j.period AND r.job_id = j.id
+  FROM analysis.job j
+  JOIN analysis.result r ON r.shard = j.shard AND r.period = j.period AND r.job_id = j.id
   WHERE r.attempt > j.max_attempts OR r.outcome = 1 AND r.attempt < 1
   UNION ALL
   SELECT 'I7 dead', j.shard, j.id, j.user_id,
     format('%s of %s attempts, %s', d.attempts, j.max_attempts, d.class)
-  FROM jobs j JOIN analysis.dead d ON d.shard = j.shard AND d.job_id = j.id
+  FROM analysis.job j JOIN analysis.dead d ON d.shard = j.shard AND d.job_id = j.id
   WHERE d.attempts > j.max_attempts OR d.class = '' OR d.message = ''
      OR NOT EXISTS (SELECT 1 FROM analysis.attempts_of(d.shard, d.job_id) e WHERE e.class = d.class)
-  UNION ALL
-  -- A lease lists no job twice, here or in another.
-  SELECT 'I6 one lease', p.shard, p.job_id, NULL, count(*) || ' leases' FROM places p
-  WHERE p.place = 'lease' GROUP BY p.shard, p.job_id HAVING count(*) > 1
-  UNION ALL
+$$;
+
+-- What it says of who was erased.
+CREATE OR REPLACE FUNCTION analysis.broken_erasures()
+RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
+LANGUAGE sql STABLE AS $$
   -- I11: who was erased is nowhere: no profile, no key, no image, no review and no job that is open.
   SELECT 'I11 erased', a.shard, x.job_id, a.user_id, x.what FROM analysis.account a
   CROSS JOIN LATERAL (
@@ -126,13 +142,19 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
     SELECT v.job_id, 'a review' FROM analysis.review v WHERE v.shard = a.shard AND v.user_id = a.user_id
     UNION ALL
     SELECT c.job_id, 'a comment' FROM analysis.review_comment c
-    WHERE c.shard = a.shard AND c.user_id = a.user_id
-    UNION ALL
-    SELECT j.id, 'an open job' FROM jobs j
-    WHERE j.shard = a.shard AND j.user_id = a.user_id AND NOT j.closed
-      AND j.places && ARRAY['ready', 'scheduled', 'lease']) x
+    WHERE c.shard = a.shard AND c.user_id = a.user_id) x
   WHERE a.erased_at IS NOT NULL
   UNION ALL
+  SELECT 'I11 erased', j.shard, j.id, j.user_id, 'an open job'
+  FROM analysis.job j JOIN analysis.account a ON a.shard = j.shard AND a.user_id = j.user_id
+  WHERE a.erased_at IS NOT NULL AND NOT j.closed
+    AND (j.shard, j.period, j.id) IN (SELECT p.shard, p.period, p.job_id FROM analysis.queue_places() p)
+$$;
+
+-- What it says of labels and batches.
+CREATE OR REPLACE FUNCTION analysis.broken_labels()
+RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
+LANGUAGE sql STABLE AS $$
   -- A label is of its job and its job's user, and its batch is there and of the job's login.
   SELECT 'label', l.shard, l.job_id, l.user_id,
     format('of batch %s, its job is user %s''s of login %s', l.batch_id, j.user_id, s.login)
@@ -156,7 +178,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   JOIN analysis.account a ON a.shard = l.shard AND a.user_id = l.user_id
   WHERE num_nonnulls(b.name, b.key_hash) > 0
   GROUP BY b.id HAVING bool_and(a.erased_at IS NOT NULL)
-  UNION ALL
+$$;
+
+-- What it says of reviews, keys, images and partitions.
+CREATE OR REPLACE FUNCTION analysis.broken_records()
+RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
+LANGUAGE sql STABLE AS $$
   -- What is said of an analysis goes with it, and is about what was found.
   SELECT 'review', v.shard, v.job_id, v.user_id, 'it is about another finding' FROM analysis.review v
   JOIN analysis.result r ON r.shard = v.shard AND r.period = v.period AND r.job_id = v.job_id
@@ -180,19 +207,35 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
     SELECT 1 FROM analysis.job j WHERE j.shard = i.shard AND j.period = i.period AND j.id = i.job_id)
     AND NOT EXISTS (SELECT 1 FROM analysis.purged_month p WHERE p.period = i.period)
   UNION ALL
-  -- An open job has its image, and what is said of the months' partitions is true.
-  SELECT 'image', j.shard, j.id, j.user_id, 'the image of an open job is gone, or is another' FROM jobs o
-  JOIN analysis.job j ON j.shard = o.shard AND j.period = o.period AND j.id = o.id
-  WHERE o.places && ARRAY['ready', 'scheduled', 'lease'] AND NOT o.closed
+  -- An open job has its image.
+  SELECT 'image', j.shard, j.id, j.user_id, 'the image of an open job is gone, or is another'
+  FROM analysis.job j
+  WHERE NOT j.closed
+    AND (j.shard, j.period, j.id) IN (SELECT p.shard, p.period, p.job_id FROM analysis.queue_places() p)
     AND NOT EXISTS (
       SELECT 1 FROM analysis.image m
       WHERE m.shard = j.shard AND m.period = j.image_period AND m.id = j.image_id
         AND substr(m.sha256, 1, 16) = j.image_mark)
   UNION ALL
+  -- What is said of the months' partitions is true.
   SELECT 'partition', NULL, NULL, NULL, format('%s of %s', n.name, analysis.period_text(m.period))
   FROM analysis.partition_made m CROSS JOIN unnest(ARRAY['job', 'image', 'result', 'attempt_error']) n(name)
-  WHERE to_regclass(format('analysis.%I', n.name || '_p' || m.period)) IS NULL)
-  SELECT b.* FROM broken b, (SELECT analysis.clinics_seen(analysis.caller()) AS clinics) s
+  WHERE to_regclass(format('analysis.%I', n.name || '_p' || m.period)) IS NULL
+$$;
+
+-- Every broken rule of the whole queue; none is to be expected ever. It reads all of all months. Who sees
+-- some clinics only gets the rows of their users, and none that has no user.
+CREATE OR REPLACE FUNCTION analysis.broken_invariants()
+RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+  SELECT b.*
+  FROM (
+    SELECT p.* FROM analysis.broken_places() p
+    UNION ALL SELECT e.* FROM analysis.broken_ends() e
+    UNION ALL SELECT x.* FROM analysis.broken_erasures() x
+    UNION ALL SELECT l.* FROM analysis.broken_labels() l
+    UNION ALL SELECT r.* FROM analysis.broken_records() r) b
+  CROSS JOIN (SELECT analysis.clinics_seen(analysis.caller()) AS clinics) s
   WHERE s.clinics IS NULL OR EXISTS (
     SELECT FROM analysis.account a
     WHERE a.shard = b.shard AND a.user_id = b.user_id AND a.clinic_id = ANY (s.clinics))
