@@ -456,6 +456,20 @@ CREATE TABLE analysis.scan_mark (
   taken_at  timestamptz NOT NULL DEFAULT '-infinity')
   WITH (fillfactor = 50, autovacuum_vacuum_threshold = 100);
 
+-- Which jobs a list, or who watches, means: the members of the document that is given; what is not there means
+-- all. Of the code, the status and the message '' and 0 mean that there is none.
+CREATE TYPE analysis.job_filter AS (
+  "user"    text,
+  state     text,
+  kind      smallint,
+  month     smallint,
+  batch     bigint,
+  reference text,
+  class     text,            -- of the failure, as the next three
+  code      text,
+  status    smallint,
+  message   text);           -- how it begins
+
 -- What the functions pass to each other about a failure that a worker reports.
 CREATE TYPE analysis.failure AS (
   lease_id      bigint,          -- under which the job ran

@@ -38,7 +38,7 @@ public struct FailedJobPage: Sendable, Equatable {
 
 extension FailedJob {
   static let function = SQLFunction(
-    "list_dead", 13, "o_job", "o_ended_at", "o_user", "o_kind", "o_period", "o_lane", "o_created_at",
+    "list_dead", 5, "o_job", "o_ended_at", "o_user", "o_kind", "o_period", "o_lane", "o_created_at",
     "o_attempts", "o_class", "o_code", "o_status", "o_message", "o_source_name", "o_worker", "o_host", "o_pid"
   )
 
@@ -99,10 +99,7 @@ extension JobDirectory {
     Statement(
       FailedJob.function,
       [
-        .int16(shard), .text(filter.user), .int16(filter.kind?.code), .int16(filter.month?.label),
-        .int64(filter.batch?.value), .text(filter.reference), .text(filter.cause?.failureClass),
-        .text(filter.cause?.code), .int16(filter.cause?.status.map { Int16(clamping: $0) }),
-        .text(filter.cause?.messageStart), .timestamp(timestamp(after?.at)), .int64(after?.job.value),
+        .int16(shard), filter.parameter, .timestamp(timestamp(after?.at)), .int64(after?.job.value),
         .int32(Int32(clamping: limit)),
       ], while: "listing failed jobs"
     ) { rows in

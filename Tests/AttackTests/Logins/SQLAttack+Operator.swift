@@ -125,13 +125,13 @@ extension SQLAttack {
       .refused("42501")),
     SQLAttack(
       .northernOperator, "lists another clinic's dead jobs",
-      "SELECT o_message FROM analysis.list_dead(0::smallint, 'sue-south', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 100)",
+      "SELECT o_message FROM analysis.list_dead(0::smallint, '{\"user\": \"sue-south\"}', NULL, NULL, 100)",
       .nothing),
     SQLAttack(
       .northernOperator, "finds another clinic's users among the dead jobs of all",
       """
       SELECT count(*) FROM analysis.list_dead(
-        0::smallint, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2147483647)
+        0::smallint, NULL, NULL, NULL, 2147483647)
       WHERE o_user ~ 'south'
       """, .answers("(0)")),
     SQLAttack(

@@ -233,19 +233,64 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT left(substring(p_message FROM '^[^0-9]*'), 100)
 $$;
 
+-- The dead jobs of one shard that a filter means, those that died last first, at most p_limit; p_user is the
+-- filter's user by number, and p_clinics whose users are seen (NULL: all). 2,500 others are looked at: where that
+-- ends the search, o_end and o_end_at say where.
+CREATE OR REPLACE FUNCTION analysis.find_dead(
+  p_shard smallint, p_filter analysis.job_filter, p_user bigint, p_clinics int[], p_before timestamptz,
+  p_before_job bigint, p_limit int,
+  OUT o_jobs bigint[], OUT o_end bigint, OUT o_end_at timestamptz)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_looks int := 2500;
+  v_dead record;
+BEGIN
+  o_jobs := '{}';
+  FOR v_dead IN
+    SELECT d.job_id, d.failed_at,
+      (p_user IS NULL OR d.user_id = p_user) AND (p_filter.kind IS NULL OR d.kind = p_filter.kind)
+      AND (p_filter.month IS NULL OR d.period = p_filter.month)
+      AND (p_filter.class IS NULL OR d.class = p_filter.class)
+      AND (p_filter.code IS NULL OR coalesce(d.code, '') = p_filter.code)
+      AND (p_filter.status IS NULL OR coalesce(d.status, 0) = p_filter.status)
+      AND (p_filter.message IS NULL OR analysis.message_start(d.message) = p_filter.message)
+      AND (num_nonnulls(p_filter.batch, p_filter.reference) = 0 OR EXISTS (
+        SELECT FROM analysis.job_label l
+        WHERE l.shard = p_shard AND l.period = d.period AND l.job_id = d.job_id
+          AND (p_filter.batch IS NULL OR l.batch_id = p_filter.batch)
+          AND (p_filter.reference IS NULL OR l.reference = p_filter.reference) OFFSET 0))
+      AND (p_clinics IS NULL OR d.user_id IN (
+        SELECT a.user_id FROM analysis.account a
+        WHERE a.shard = p_shard AND a.clinic_id = ANY (p_clinics))) AS is_meant
+    FROM analysis.dead d
+    WHERE d.shard = p_shard
+      AND (d.failed_at, d.job_id)
+        < (coalesce(p_before, 'infinity'), coalesce(p_before_job, 9223372036854775807))
+    ORDER BY d.shard DESC, d.failed_at DESC, d.job_id DESC
+    LIMIT v_looks + p_limit
+  LOOP
+    IF v_dead.is_meant THEN
+      o_jobs := o_jobs || v_dead.job_id;
+      EXIT WHEN cardinality(o_jobs) >= p_limit;
+    ELSE
+      v_looks := v_looks - 1;
+      IF v_looks <= 0 THEN
+        o_end := v_dead.job_id;
+        o_end_at := v_dead.failed_at;
+        EXIT;
+      END IF;
+    END IF;
+  END LOOP;
+END $$;
+
 -- A page of one shard's dead jobs, those that died last first, of those users whom the caller may see, each
 -- with its cause and the worker of its last attempt. The page begins behind p_before and p_before_job, if
--- they are given.
---
--- The cause is a class, and of its code, HTTP status and message's start those that are given; '' and 0 mean
--- that there is none.
+-- they are given. p_filter is a job_filter; its state does not matter.
 --
 -- 2,500 dead jobs are looked at. If the page is not full then, its last row has a position and no user: all
 -- up to there were looked at.
 CREATE OR REPLACE FUNCTION analysis.list_dead(
-  p_shard smallint, p_user text, p_kind smallint, p_period smallint, p_batch bigint, p_reference text,
-  p_class text, p_code text, p_status smallint, p_message text, p_before timestamptz, p_before_job bigint,
-  p_limit int)
+  p_shard smallint, p_filter jsonb, p_before timestamptz, p_before_job bigint, p_limit int)
 RETURNS TABLE (
   o_job bigint, o_ended_at timestamptz, o_user text, o_kind smallint, o_period smallint, o_lane smallint,
   o_created_at timestamptz, o_attempts smallint, o_class text, o_code text, o_status smallint,
@@ -255,55 +300,24 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET
 SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
-  v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_looks int := 2500;
-  v_limit int := least(greatest(p_limit, 1), 10001);
+  v_filter analysis.job_filter := jsonb_populate_record(NULL::analysis.job_filter, p_filter);
   v_user bigint;
-  v_dead record;
-  v_job bigint[] := '{}';              -- those that are meant
-  v_looked int := 0;
+  v_found record;
 BEGIN
-  IF p_user IS NOT NULL THEN
+  IF v_filter."user" IS NOT NULL THEN
     SELECT a.user_id INTO v_user FROM analysis.account a
-    WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
+    WHERE a.shard = p_shard AND a.user_ref = normalize(v_filter."user");
     IF NOT FOUND THEN
       RETURN;
     END IF;
   END IF;
-  FOR v_dead IN
-    SELECT d.job_id, d.failed_at,
-      (v_user IS NULL OR d.user_id = v_user) AND (p_kind IS NULL OR d.kind = p_kind)
-      AND (p_period IS NULL OR d.period = p_period) AND (p_class IS NULL OR d.class = p_class)
-      AND (p_code IS NULL OR coalesce(d.code, '') = p_code)
-      AND (p_status IS NULL OR coalesce(d.status, 0) = p_status)
-      AND (p_message IS NULL OR analysis.message_start(d.message) = p_message)
-      AND (num_nonnulls(p_batch, p_reference) = 0 OR EXISTS (
-        SELECT FROM analysis.job_label l
-        WHERE l.shard = p_shard AND l.period = d.period AND l.job_id = d.job_id
-          AND (p_batch IS NULL OR l.batch_id = p_batch)
-          AND (p_reference IS NULL OR l.reference = p_reference) OFFSET 0))
-      AND (v_seen IS NULL OR d.user_id IN (
-        SELECT a.user_id FROM analysis.account a
-        WHERE a.shard = p_shard AND a.clinic_id = ANY (v_seen))) AS is_meant
-    FROM analysis.dead d
-    WHERE d.shard = p_shard
-      AND (d.failed_at, d.job_id)
-        < (coalesce(p_before, 'infinity'), coalesce(p_before_job, 9223372036854775807))
-    ORDER BY d.shard DESC, d.failed_at DESC, d.job_id DESC
-    LIMIT v_looks + v_limit
-  LOOP
-    IF v_dead.is_meant THEN
-      v_job := v_job || v_dead.job_id;
-      EXIT WHEN cardinality(v_job) >= v_limit;
-    ELSE
-      v_looked := v_looked + 1;
-      EXIT WHEN v_looked >= v_looks;
-    END IF;
-  END LOOP;
+  v_found := analysis.find_dead(
+    p_shard, v_filter, v_user, analysis.clinics_seen(analysis.caller()), p_before, p_before_job,
+    least(greatest(p_limit, 1), 10001));
   RETURN QUERY
   SELECT d.job_id, d.failed_at, a.user_ref, d.kind, d.period, j.lane, j.created_at, d.attempts, d.class,
     d.code, d.status, d.message, j.source_name, e.worker_id, w.host, w.pid
-  FROM unnest(v_job) WITH ORDINALITY g(id, position)
+  FROM unnest(v_found.o_jobs) WITH ORDINALITY g(id, position)
   CROSS JOIN LATERAL (
     SELECT x.* FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = g.id OFFSET 0) d
   CROSS JOIN LATERAL (
@@ -320,9 +334,9 @@ BEGIN
   LEFT JOIN LATERAL (
     SELECT k.host, k.pid FROM analysis.worker k WHERE k.id = e.worker_id LIMIT 1) w ON true
   ORDER BY g.position;
-  IF v_looked >= v_looks THEN
-    o_job := v_dead.job_id;
-    o_ended_at := v_dead.failed_at;
+  IF v_found.o_end IS NOT NULL THEN
+    o_job := v_found.o_end;
+    o_ended_at := v_found.o_end_at;
     RETURN NEXT;
   END IF;
 END $$;
