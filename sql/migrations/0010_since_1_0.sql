@@ -456,8 +456,8 @@ CREATE TABLE analysis.scan_mark (
   taken_at  timestamptz NOT NULL DEFAULT '-infinity')
   WITH (fillfactor = 50, autovacuum_vacuum_threshold = 100);
 
--- Which jobs a list, or who watches, means: the members of the document that is given; what is not there means
--- all. Of the code, the status and the message '' and 0 mean that there is none.
+-- Which jobs a list, or who watches, means: the members of the document that is given; what is not there
+-- means all. Of the code, the status and the message '' and 0 mean that there is none.
 CREATE TYPE analysis.job_filter AS (
   "user"    text,
   state     text,

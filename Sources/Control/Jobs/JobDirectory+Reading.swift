@@ -199,23 +199,28 @@ extension JobDirectory {
   private static func part(
     _ filter: JobFilter, shard: Int16, after: JobCursor?, limit: Int, looks: Int
   ) -> Statement<Part> {
-    let common: [Parameter] = [
-      .text(filter.user), .text(filter.state?.rawValue), .int16(filter.kind?.code),
-      .int16(filter.month?.label), .int16(after?.period.label), .int64(after?.job.value),
-      .int32(Int32(clamping: limit)), .int32(Int32(clamping: looks)),
+    let page: [Parameter] = [
+      .int16(after?.period.label), .int64(after?.job.value), .int32(Int32(clamping: limit)),
+      .int32(Int32(clamping: looks)),
     ]
     // Few jobs are in a batch or have a reference, and an index has them together.
     let isByLabel = filter.batch != nil || filter.reference != nil
-    let labels: [Parameter] = isByLabel ? [.int64(filter.batch?.value), .text(filter.reference)] : []
+    let meant: [Parameter] =
+      isByLabel
+      ? [filter.parameter]
+      : [
+        .text(filter.user), .text(filter.state?.rawValue), .int16(filter.kind?.code),
+        .int16(filter.month?.label),
+      ]
     return Statement(
       isByLabel
         ? SQLFunction(
-          "find_jobs", 11, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
+          "find_jobs", 6, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
           "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name")
         : SQLFunction(
           "list_jobs", 9, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
           "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name"),
-      [.int16(shard)] + labels + common, while: "listing jobs"
+      [.int16(shard)] + meant + page, while: "listing jobs"
     ) { rows in
       var part = Part()
       for row in rows {

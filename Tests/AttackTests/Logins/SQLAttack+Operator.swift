@@ -21,12 +21,12 @@ extension SQLAttack {
       "SELECT * FROM analysis.batch_causes(0::smallint, {batch}, 100)", .nothing),
     SQLAttack(
       .northernOperator, "finds the jobs of another clinic's batch",
-      "SELECT * FROM analysis.find_jobs(0::smallint, {batch}, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 100, 1)",
+      "SELECT * FROM analysis.find_jobs(0::smallint, jsonb_build_object('batch', {batch}), NULL, NULL, 100, 1)",
       .nothing),
     SQLAttack(
       .northernOperator, "finds another clinic's jobs by a reference",
       """
-      SELECT * FROM analysis.find_jobs(0::smallint, NULL, 'confided', NULL, NULL, NULL, NULL, NULL, NULL, 100, 1)
+      SELECT * FROM analysis.find_jobs(0::smallint, '{"reference": "confided"}', NULL, NULL, 100, 1)
       """, .nothing),
     SQLAttack(
       .northernOperator, "reads the reference of another clinic's job",

@@ -97,12 +97,12 @@ extension SQLAttack {
       "SELECT * FROM analysis.batch_causes(0::smallint, {batch}, 100)", .nothing),
     SQLAttack(
       .submitter, "finds the jobs of another back-end's batch",
-      "SELECT * FROM analysis.find_jobs(0::smallint, {batch}, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 100, 1)",
+      "SELECT * FROM analysis.find_jobs(0::smallint, jsonb_build_object('batch', {batch}), NULL, NULL, 100, 1)",
       .nothing),
     SQLAttack(
       .submitter, "finds another back-end's jobs by a reference that it guesses",
       """
-      SELECT * FROM analysis.find_jobs(0::smallint, NULL, 'confided', NULL, NULL, NULL, NULL, NULL, NULL, 100, 1)
+      SELECT * FROM analysis.find_jobs(0::smallint, '{"reference": "confided"}', NULL, NULL, 100, 1)
       """, .nothing),
     SQLAttack(
       .submitter, "cancels more jobs than one call may",

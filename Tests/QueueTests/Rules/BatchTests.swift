@@ -420,7 +420,8 @@ struct BatchTests {
         queue, ["u", "u", "u"], in: nil, references: ["visit-1", "visit-2", "visit-1"]
       ).compactMap(\.job)
       let find = """
-        SELECT o_job, o_state FROM analysis.find_jobs(0::smallint, NULL, 'visit-1', NULL, $1, NULL, NULL, $2, $3, 10, $4)
+        SELECT o_job, o_state FROM analysis.find_jobs(
+          0::smallint, jsonb_build_object('reference', 'visit-1', 'state', $1), $2, $3, 10, $4)
         """
       func page(_ state: String?, after: Int64?, looks: Int32) async throws -> [String] {
         let month = try await queue.number("SELECT analysis.period_of(now(), 'UTC')")

@@ -399,12 +399,33 @@ END $$;
 COMMENT ON FUNCTION analysis.batch_causes IS
   'Answers why jobs of a batch are dead in one shard, the most frequent cause first.';
 
+-- The next p_limit jobs of a batch, or with a reference, behind a position, the latest first: of a month and
+-- a user where they are given, submitted by p_submitters, of users of p_clinics (NULL: of all).
+CREATE OR REPLACE FUNCTION analysis.jobs_labelled(
+  p_shard smallint, p_filter analysis.job_filter, p_user bigint, p_submitters smallint[], p_clinics int[],
+  p_before_period smallint, p_before_job bigint, p_limit int, OUT o_jobs bigint[], OUT o_periods smallint[])
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  SELECT array_agg(t.job_id), array_agg(t.period) INTO o_jobs, o_periods
+  FROM (
+    SELECT l.job_id, l.period FROM analysis.job_label l
+    WHERE l.shard = p_shard AND (p_filter.batch IS NULL OR l.batch_id = p_filter.batch)
+      AND (p_filter.reference IS NULL OR l.reference = p_filter.reference)
+      AND (p_filter.month IS NULL OR l.period = p_filter.month) AND (p_user IS NULL OR l.user_id = p_user)
+      AND (p_before_period IS NULL OR (l.period, l.job_id) < (p_before_period, p_before_job))
+      AND (p_submitters IS NULL OR (
+        SELECT k.submitter FROM analysis.job k
+        WHERE k.shard = p_shard AND k.period = l.period AND k.id = l.job_id) = ANY (p_submitters))
+      AND (p_clinics IS NULL OR l.user_id IN (
+        SELECT a.user_id FROM analysis.account a WHERE a.shard = p_shard AND a.clinic_id = ANY (p_clinics)))
+    ORDER BY l.period DESC, l.job_id DESC LIMIT p_limit) t;
+END $$;
+
 -- A page of the jobs of a batch, or of those with a reference, the latest month and the latest job first, in
 -- the form of list_jobs. p_looks jobs are looked at; if that is not all of them, the last row has a
--- position and no state. A back-end finds what it has submitted itself.
+-- position and no state. A back-end finds what it has submitted itself. p_filter is a job_filter.
 CREATE OR REPLACE FUNCTION analysis.find_jobs(
-  p_shard smallint, p_batch bigint, p_reference text, p_user text, p_state text, p_kind smallint,
-  p_period smallint, p_before_period smallint, p_before_job bigint, p_limit int, p_looks int)
+  p_shard smallint, p_filter jsonb, p_before_period smallint, p_before_job bigint, p_limit int, p_looks int)
 RETURNS TABLE (
   o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text,
   o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz,
@@ -412,6 +433,7 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
 DECLARE
+  v_filter analysis.job_filter := jsonb_populate_record(NULL::analysis.job_filter, p_filter);
   v_limit int := least(greatest(p_limit, 1), 10001);
   v_looks int := least(greatest(p_looks, 1), 10000);   -- how many jobs may still be looked at
   v_take int := least(v_limit, v_looks);               -- how many to look at next
@@ -427,12 +449,12 @@ DECLARE
   v_in smallint[];
 BEGIN
   PERFORM analysis.require_argument(
-    num_nonnulls(p_batch, p_reference) > 0, 'jobs are found by a batch or a reference');
-  IF p_kind NOT IN (1, 2) THEN
+    num_nonnulls(v_filter.batch, v_filter.reference) > 0, 'jobs are found by a batch or a reference');
+  IF v_filter.kind NOT IN (1, 2) THEN
     RETURN;
-  ELSIF p_user IS NOT NULL THEN
+  ELSIF v_filter."user" IS NOT NULL THEN
     SELECT a.user_id INTO v_user FROM analysis.account a
-    WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
+    WHERE a.shard = p_shard AND a.user_ref = normalize(v_filter."user");
     IF NOT FOUND THEN
       RETURN;
     END IF;
@@ -441,29 +463,19 @@ BEGIN
   FROM analysis.lease b CROSS JOIN LATERAL unnest(b.job_ids) u(job_id)
   WHERE b.shard = p_shard;
   LOOP
-    SELECT array_agg(t.job_id), array_agg(t.period) INTO v_job, v_in
-    FROM (
-      SELECT l.job_id, l.period FROM analysis.job_label l
-      WHERE l.shard = p_shard AND (p_batch IS NULL OR l.batch_id = p_batch)
-        AND (p_reference IS NULL OR l.reference = p_reference)
-        AND (p_period IS NULL OR l.period = p_period) AND (v_user IS NULL OR l.user_id = v_user)
-        AND (v_month IS NULL OR (l.period, l.job_id) < (v_month, v_last))
-        AND (v_submitters IS NULL OR (
-          SELECT k.submitter FROM analysis.job k
-          WHERE k.shard = p_shard AND k.period = l.period AND k.id = l.job_id) = ANY (v_submitters))
-        AND (v_seen IS NULL OR l.user_id IN (
-          SELECT a.user_id FROM analysis.account a WHERE a.shard = p_shard AND a.clinic_id = ANY (v_seen)))
-      ORDER BY l.period DESC, l.job_id DESC LIMIT v_take) t;
+    SELECT l.o_jobs, l.o_periods INTO v_job, v_in
+    FROM analysis.jobs_labelled(
+      p_shard, v_filter, v_user, v_submitters, v_seen, v_month, v_last, v_take) l;
     FOR v_of IN SELECT DISTINCT t.period FROM unnest(v_in) t(period) ORDER BY 1 DESC LOOP
       RETURN QUERY
       SELECT m.* FROM analysis.meant_jobs(
         p_shard, v_of, ARRAY(
           SELECT t.id FROM unnest(v_job, v_in) WITH ORDINALITY t(id, period, position)
           -- Few are dead: of the others nothing more is read.
-          WHERE t.period = v_of AND (p_state IS DISTINCT FROM 'dead' OR EXISTS (
+          WHERE t.period = v_of AND (v_filter.state IS DISTINCT FROM 'dead' OR EXISTS (
             SELECT FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = t.id OFFSET 0))
           ORDER BY t.position),
-        v_limit, v_user, p_state, p_kind, v_seen, v_leased) m;
+        v_limit, v_user, v_filter.state, v_filter.kind, v_seen, v_leased) m;
       GET DIAGNOSTICS v_found = ROW_COUNT;
       v_limit := v_limit - v_found;
       IF v_limit <= 0 THEN

@@ -234,8 +234,8 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- The dead jobs of one shard that a filter means, those that died last first, at most p_limit; p_user is the
--- filter's user by number, and p_clinics whose users are seen (NULL: all). 2,500 others are looked at: where that
--- ends the search, o_end and o_end_at say where.
+-- filter's user by number, and p_clinics whose users are seen (NULL: all). 2,500 others are looked at: where
+-- that ends the search, o_end and o_end_at say where.
 CREATE OR REPLACE FUNCTION analysis.find_dead(
   p_shard smallint, p_filter analysis.job_filter, p_user bigint, p_clinics int[], p_before timestamptz,
   p_before_job bigint, p_limit int,

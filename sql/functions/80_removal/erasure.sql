@@ -151,7 +151,7 @@ BEGIN
 END $$;
 DROP FUNCTION IF EXISTS analysis.erase_month(smallint, bigint, smallint, bigint[]);
 
--- The same in all months, and what the submitter called the jobs. p_images: each with its month; NULL for all.
+-- The same in all months, and what the submitter called the jobs. p_images: each with its month; NULL: all.
 CREATE OR REPLACE FUNCTION analysis.erase_months(
   p_shard smallint, p_user_id bigint, p_jobs bigint[], p_images bigint[], p_image_months smallint[],
   OUT o_images bigint, OUT o_image_bytes bigint, OUT o_results bigint, OUT o_attempts bigint,
