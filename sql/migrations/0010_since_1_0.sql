@@ -470,6 +470,27 @@ CREATE TYPE analysis.job_filter AS (
   status    smallint,
   message   text);           -- how it begins
 
+-- What submit passes on of one job, but for its image; and what holds for all jobs of a call.
+CREATE TYPE analysis.submission AS (
+  "user"       text,
+  kind         smallint,
+  priority     smallint,
+  sha256       bytea,
+  width        int,
+  height       int,
+  unsanitized  boolean,
+  key          text,
+  expires      timestamptz,
+  source       text,
+  encrypted_by bigint,
+  wrapped_key  bytea);
+CREATE TYPE analysis.submit_rules AS (
+  max_attempts smallint,
+  max_waiting  bigint,          -- jobs of a user; NULL: no limit
+  now          timestamptz,
+  submitter    smallint,        -- who submits
+  has_old_keys boolean);        -- there are keys of version 1.0
+
 -- What the functions pass to each other about a failure that a worker reports.
 CREATE TYPE analysis.failure AS (
   lease_id      bigint,          -- under which the job ran

@@ -125,10 +125,10 @@ BEGIN
   IF v_is_single AND v_full IS NULL AND p_at[1] IS NULL
      AND (p_encrypted_by[1] IS NOT NULL OR NOT v_only_encrypted) THEN
     v_single := analysis.submit_single(
-      p_shard, p_user[1], p_kind[1], p_priority[1], p_sha256[1], p_image[1], p_width[1], p_height[1],
-      p_unsanitized[1], p_key[1],
-      p_expires[1], p_source[1], p_max_attempts, p_encrypted_by[1], p_wrapped_key[1], v_max_waiting, v_now,
-      v_submitter, v_has_old_keys);
+      p_shard, p_image[1],
+      ROW(p_user[1], p_kind[1], p_priority[1], p_sha256[1], p_width[1], p_height[1], p_unsanitized[1],
+        p_key[1], p_expires[1], p_source[1], p_encrypted_by[1], p_wrapped_key[1])::analysis.submission,
+      ROW(p_max_attempts, v_max_waiting, v_now, v_submitter, v_has_old_keys)::analysis.submit_rules);
     IF v_single.o_job IS NOT NULL THEN
       o_index := 1;
       o_outcome := 'created';

@@ -100,12 +100,7 @@ $$;
 -- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
 -- whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.submit_single(
-  p_shard smallint, p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea, p_image bytea,
-  p_width int,
-  p_height int, p_unsanitized boolean, p_key text, p_expires timestamptz, p_source text,
-  p_max_attempts smallint,
-  p_encrypted_by bigint, p_wrapped_key bytea, p_max_waiting bigint, p_now timestamptz,
-  p_submitter smallint, p_has_old_keys boolean,
+  p_shard smallint, p_image bytea, p_one analysis.submission, p_rules analysis.submit_rules,
   OUT o_job bigint, OUT o_period smallint, OUT o_limit int, OUT o_used int)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -121,28 +116,29 @@ DECLARE
   v_vt bigint;
   v_job bigint;
 BEGIN
-  IF p_expires <= p_now OR p_expires >= timestamptz '2600-01-01 00:00:00+00'
+  IF p_one.expires <= p_rules.now OR p_one.expires >= timestamptz '2600-01-01 00:00:00+00'
      OR NOT analysis.is_sound(
-       p_user, p_kind, p_priority, p_sha256, octet_length(p_image), p_width, p_height, p_key, p_source, NULL)
+       p_one."user", p_one.kind, p_one.priority, p_one.sha256, octet_length(p_image), p_one.width,
+       p_one.height, p_one.key, p_one.source, NULL)
      OR NOT analysis.is_soundly_encrypted(
-       p_encrypted_by, octet_length(p_wrapped_key), octet_length(p_image)) THEN
+       p_one.encrypted_by, octet_length(p_one.wrapped_key), octet_length(p_image)) THEN
     RETURN;
   END IF;
-  v_lane := analysis.lane_of(p_kind, p_priority);
+  v_lane := analysis.lane_of(p_one.kind, p_one.priority);
 
   -- 1. User, month, plan and limit, and the lock of the usage row, with a unit that is free without applying
   --    refunds.
   SELECT a.user_id, a.key_salt, f.period, l.monthly_limit, l.cost, u.used
   INTO v_user, v_salt, o_period, o_limit, v_cost, v_used
   FROM analysis.account a
-  CROSS JOIN LATERAL (SELECT analysis.period_at(p_now, a.zone, a.anchors) AS period OFFSET 0) f
+  CROSS JOIN LATERAL (SELECT analysis.period_at(p_rules.now, a.zone, a.anchors) AS period OFFSET 0) f
   CROSS JOIN LATERAL (
-    SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_now) q OFFSET 0) l
+    SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_rules.now) q OFFSET 0) l
   CROSS JOIN LATERAL (SELECT 1 FROM analysis.partition_made m WHERE m.period = f.period OFFSET 0) m
   CROSS JOIN LATERAL (
     SELECT s.used FROM analysis.usage s
     WHERE s.shard = p_shard AND s.user_id = a.user_id AND s.period = f.period FOR NO KEY UPDATE) u
-  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL;
+  WHERE a.shard = p_shard AND a.user_ref = p_one."user" AND a.erased_at IS NULL;
   IF NOT FOUND OR v_used >= o_limit THEN
     RETURN;
   END IF;
@@ -152,7 +148,7 @@ BEGIN
   --    given another period meanwhile. Then the key; then the image that is named, of which one in plaintext
   --    or under another key is not used where it comes encrypted (see submit).
   v_job := nextval('analysis.job_id');
-  v_key_hash := analysis.key_hash(v_salt, p_key);
+  v_key_hash := analysis.key_hash(v_salt, p_one.key);
   WITH room AS MATERIALIZED (
     SELECT FROM (
       SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), v_cost) + coalesce(
@@ -162,22 +158,22 @@ BEGIN
         SELECT k.now_vt FROM analysis.lane_clock k
         WHERE k.shard = p_shard AND k.lane = f.lane OFFSET 0) c ON true
       WHERE f.shard = p_shard AND f.user_id = v_user) w
-    WHERE (w.waiting >= p_max_waiting) IS NOT TRUE
+    WHERE (w.waiting >= p_rules.max_waiting) IS NOT TRUE
       AND NOT EXISTS (
         SELECT FROM analysis.freed_place p
         WHERE p.shard = p_shard AND p.user_id = v_user AND p.source = 0)
       AND EXISTS (
         SELECT FROM analysis.account a
-        WHERE a.shard = p_shard AND a.user_id = v_user AND a.user_ref = p_user AND a.erased_at IS NULL
-          AND analysis.period_at(p_now, a.zone, a.anchors) = o_period)),
+        WHERE a.shard = p_shard AND a.user_id = v_user AND a.user_ref = p_one."user" AND a.erased_at IS NULL
+          AND analysis.period_at(p_rules.now, a.zone, a.anchors) = o_period)),
   keyed AS (
     INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
-    SELECT p_shard, v_user, v_key_hash, sha256(p_sha256 || convert_to(p_kind::text, 'UTF8')), v_job, o_period,
-           p_now
-    FROM room WHERE p_key IS NOT NULL AND NOT EXISTS (
+    SELECT p_shard, v_user, v_key_hash, sha256(p_one.sha256 || convert_to(p_one.kind::text, 'UTF8')), v_job,
+           o_period, p_rules.now
+    FROM room WHERE p_one.key IS NOT NULL AND NOT EXISTS (
       SELECT FROM analysis.idem k
-      WHERE p_has_old_keys AND k.shard = p_shard AND k.user_id = v_user
-        AND k.key_hash = analysis.old_key_hash(v_salt, p_key))
+      WHERE p_rules.has_old_keys AND k.shard = p_shard AND k.user_id = v_user
+        AND k.key_hash = analysis.old_key_hash(v_salt, p_one.key))
     ON CONFLICT (shard, user_id, key_hash) DO NOTHING
     RETURNING 1)
   SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized
@@ -185,9 +181,9 @@ BEGIN
   LEFT JOIN LATERAL (
     SELECT i.id, i.byte_count, i.unsanitized FROM analysis.image i
     WHERE p_image IS NULL AND i.shard = p_shard AND i.period = o_period AND i.user_id = v_user
-      AND i.sha256 = p_sha256 AND i.reusable
+      AND i.sha256 = p_one.sha256 AND i.reusable
     FOR KEY SHARE) k ON true
-  WHERE p_key IS NULL OR EXISTS (SELECT FROM keyed);
+  WHERE p_one.key IS NULL OR EXISTS (SELECT FROM keyed);
   IF NOT FOUND THEN
     RETURN;
   END IF;
@@ -195,8 +191,9 @@ BEGIN
     INSERT INTO analysis.image AS k (
       shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at,
       encrypted_by, wrapped_key)
-    VALUES (p_shard, o_period, v_user, p_sha256, p_image, octet_length(p_image), p_width, p_height,
-            coalesce(p_unsanitized, false), p_now, p_now, p_encrypted_by, p_wrapped_key)
+    VALUES (p_shard, o_period, v_user, p_one.sha256, p_image, octet_length(p_image), p_one.width,
+            p_one.height, coalesce(p_one.unsanitized, false), p_rules.now, p_rules.now, p_one.encrypted_by,
+            p_one.wrapped_key)
     ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
       WHERE EXCLUDED.encrypted_by IS NULL OR k.encrypted_by IS NOT DISTINCT FROM EXCLUDED.encrypted_by
     RETURNING k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized;
@@ -229,9 +226,9 @@ BEGIN
       shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period,
       max_attempts,
       image_unsanitized, image_mark, key_hash, source_name, submitter)
-    SELECT p_shard, o_period, p_kind, v_lane, v_job, v_user, v_image, p.vt, p_now, p_expires, v_image_bytes,
-           o_period, p_max_attempts, v_image_unsanitized, substr(p_sha256, 1, 16), v_key_hash, p_source,
-           p_submitter
+    SELECT p_shard, o_period, p_one.kind, v_lane, v_job, v_user, v_image, p.vt, p_rules.now, p_one.expires,
+           v_image_bytes, o_period, p_rules.max_attempts, v_image_unsanitized, substr(p_one.sha256, 1, 16),
+           v_key_hash, p_one.source, p_rules.submitter
     FROM place p)
   INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
   SELECT p_shard, v_lane, 0, o_period, p.vt, v_job FROM place p;
