@@ -91,13 +91,13 @@ struct PhotoIntake: Sendable {
     }
     let statement = Statement(
       SQLFunction(
-        "gateway_submit", 14, "o_outcome", "o_reason", "o_job", "o_limit", "o_used",
+        "gateway_submit", 10, "o_outcome", "o_reason", "o_job", "o_limit", "o_used",
         "o_woken"),
       [
         .int16(token.shard), .bytes(token.hash), .text(user.reference), .int16(photo.kind.code),
-        .int16(Priority.normal.slot), .bytes(stored.sha256), .bytes(stored.bytes),
-        .int32(Int32(clamping: clean.width)), .int32(Int32(clamping: clean.height)), .bool(false),
-        .text(photo.key), .timestamp(nil), .int64(stored.key?.keyID.value), .bytes(stored.key?.bytes),
+        .bytes(stored.sha256), .bytes(stored.bytes),
+        .array([Int32(clamping: clean.width), Int32(clamping: clean.height)]), .text(photo.key),
+        .int64(stored.key?.keyID.value), .bytes(stored.key?.bytes),
       ], while: "submitting a photo"
     ) { rows -> Result<JobID, RefusedSubmit> in
       let row = try rows.single()

@@ -45,7 +45,7 @@ struct BoundTests {
       "p_to smallint": "(analysis.period_of(now(), 'UTC') + 2)::smallint",
       "p_kinds text[]": "'{throat}'::text[]", "p_priorities text[]": "'{normal}'::text[]",
       "p_sha256 bytea": "sha256('\\xffd8ff')", "p_encrypted_by bigint": "NULL::bigint",
-      "p_wrapped_key bytea": "NULL::bytea",
+      "p_wrapped_key bytea": "NULL::bytea", "p_size integer[]": "'{640,480}'::int[]",
     ]
     let ofType = [
       "text": "'x'", "name": "'x'::name", "boolean": "false", "bytea": "'x'::bytea", "jsonb": "'{}'::jsonb",
@@ -100,10 +100,8 @@ struct BoundTests {
     "submit_image.p_key", "submit_image.p_at", "submit_image.p_expires",
     "submit_images.p_keys", "submit_images.p_priorities", "submit_images.p_at", "submit_images.p_expires",
     "submit_images.p_batch", "submit_images.p_references",
-    "gateway_submit.p_image", "gateway_submit.p_width", "gateway_submit.p_height",
-    "gateway_submit.p_unsanitized",
-    "gateway_submit.p_key",
-    "gateway_submit.p_expires", "gateway_submit.p_encrypted_by", "gateway_submit.p_wrapped_key",
+    "gateway_submit.p_image", "gateway_submit.p_size", "gateway_submit.p_key",
+    "gateway_submit.p_encrypted_by", "gateway_submit.p_wrapped_key",
     "add_token.p_label", "add_token.p_expires", "revoke_tokens.p_number",
     "tick.p_vt",
   ]

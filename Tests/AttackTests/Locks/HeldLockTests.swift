@@ -103,8 +103,8 @@ struct HeldLockTests {
     "revoke_share": "analysis.revoke_share(job('share'))",
     "gateway_user": "analysis.gateway_user(0::smallint, sha256('ann'))",
     "gateway_submit": """
-    analysis.gateway_submit(0::smallint, sha256('ann'), 'ann', 1::smallint, 1::smallint, sha256('held'), 'held'::bytea,
-      NULL, NULL, true, 'held', NULL, NULL, NULL)
+    analysis.gateway_submit(0::smallint, sha256('ann'), 'ann', 1::smallint, sha256('held'), 'held'::bytea, NULL,
+      'held', NULL, NULL)
     """,
     "gateway_states": "analysis.gateway_states(0::smallint, sha256('ann'), array[job('own')])",
     "gateway_open_results":
@@ -209,8 +209,8 @@ struct HeldLockTests {
     "analysis.open_export(0::smallint, 'bob')", "analysis.open_conditions(24321::smallint, NULL)",
     "analysis.open_analyses(24321::smallint, NULL)",
     """
-    analysis.gateway_submit(0::smallint, sha256('bob'), 'bob', 1::smallint, 1::smallint, sha256('fresh'), 'fresh'::bytea,
-      NULL, NULL, true, 'fresh', NULL, NULL, NULL)
+    analysis.gateway_submit(0::smallint, sha256('bob'), 'bob', 1::smallint, sha256('fresh'), 'fresh'::bytea, NULL,
+      'fresh', NULL, NULL)
     """,
     "analysis.gateway_ended(0::smallint, array[sha256('bob')], array[job('other')])",
     "analysis.gateway_open_history(0::smallint, sha256('bob'), NULL, 10)",

@@ -16,20 +16,20 @@ extension SQLAttack {
     SQLAttack(
       .gateway, "submits with a token that was revoked",
       """
-      SELECT * FROM analysis.gateway_submit(0::smallint, sha256('gone'), 'sue-south', 1::smallint, 1::smallint,
-        sha256('x'), 'x'::bytea, NULL, NULL, true, NULL, NULL, NULL, NULL)
+      SELECT * FROM analysis.gateway_submit(0::smallint, sha256('gone'), 'sue-south', 1::smallint,
+        sha256('x'), 'x'::bytea, NULL, NULL, NULL, NULL)
       """, .refused("28000")),
     SQLAttack(
       .gateway, "submits for another than the token's user",
       """
       SELECT o_outcome, o_reason FROM analysis.gateway_submit(0::smallint, sha256('ann'), 'sue-south', 1::smallint,
-        1::smallint, sha256('x'), 'x'::bytea, NULL, NULL, true, NULL, NULL, NULL, NULL)
+        sha256('x'), 'x'::bytea, NULL, NULL, NULL, NULL)
       """, .answers("(refused,unknown_user)")),
     SQLAttack(
       .gateway, "names another's picture by its hash",
       """
       SELECT o_outcome, o_reason FROM analysis.gateway_submit(0::smallint, sha256('ann'), 'ann-north', 1::smallint,
-        1::smallint, sha256(convert_to('confided sue-south', 'UTF8')), NULL, NULL, NULL, true, NULL, NULL, NULL, NULL)
+        sha256(convert_to('confided sue-south', 'UTF8')), NULL, NULL, NULL, NULL, NULL)
       """, .answers("(refused,image_missing)")),
     SQLAttack(
       .gateway, "asks for the states of others' jobs",

@@ -27,8 +27,8 @@ struct GatewayTests {
     let row = try await gateway.query(
       """
       SELECT o_outcome, o_reason, o_job, o_limit, o_used
-      FROM analysis.gateway_submit(0::smallint, sha256($1::text::bytea), $2, 1::smallint, 1::smallint,
-        sha256(convert_to($3, 'UTF8')), convert_to($3, 'UTF8'), 640, 480, true, $4, NULL, NULL, NULL)
+      FROM analysis.gateway_submit(0::smallint, sha256($1::text::bytea), $2, 1::smallint,
+        sha256(convert_to($3, 'UTF8')), convert_to($3, 'UTF8'), '{640,480}', $4, NULL, NULL)
       """, [.text(token), .text(user), .text(image), .text(key)]
     ).single()
     return Answer(
@@ -117,8 +117,8 @@ struct GatewayTests {
       func woken(key: String) async throws -> Bool? {
         try await gateway.query(
           """
-          SELECT o_woken FROM analysis.gateway_submit(0::smallint, sha256('ann'), 'ann', 1::smallint, 1::smallint,
-            sha256('x'), 'x'::bytea, NULL, NULL, true, $1, NULL, NULL, NULL)
+          SELECT o_woken FROM analysis.gateway_submit(0::smallint, sha256('ann'), 'ann', 1::smallint,
+            sha256('x'), 'x'::bytea, NULL, $1, NULL, NULL)
           """, [.text(key)]
         ).single().boolIfPresent("o_woken")
       }
@@ -187,10 +187,7 @@ struct GatewayTests {
           try await gateway.query("SELECT * FROM analysis.gateway_results(\(many), '\(opened)')").isEmpty)
       }
       for call in [
-        """
-        gateway_submit(\(given), 'ann', 1::smallint, 1::smallint, sha256('x'), 'x'::bytea, NULL, NULL, true, NULL, NULL,
-          NULL, NULL)
-        """,
+        "gateway_submit(\(given), 'ann', 1::smallint, sha256('x'), 'x'::bytea, NULL, NULL, NULL, NULL)",
         "gateway_states(\(given), ARRAY[\(job)]::bigint[])", "gateway_open_history(\(given), NULL, 10)",
         "gateway_share_list(\(given))", "gateway_share_accept(\(given), 1)",
         "gateway_share_revoke(\(given), 1)", "gateway_share_request(\(given), NULL, 'bob', NULL)",

@@ -5,9 +5,8 @@
 --     -> o_user_id bigint, o_user text, o_name text, o_email text, o_plan text, o_plan_name text,
 --        o_limit int (NULL: unlimited), o_used int, o_remaining int (NULL: unlimited), o_month text,
 --        o_month_start timestamptz, o_zone text, o_subscription text, o_token int
---   gateway_submit(p_shard smallint, p_token bytea, p_user text, p_kind smallint, p_priority smallint,
---     p_sha256 bytea, p_image bytea, p_width int, p_height int, p_unsanitized boolean, p_key text,
---     p_expires timestamptz, p_encrypted_by bigint, p_wrapped_key bytea)
+--   gateway_submit(p_shard smallint, p_token bytea, p_user text, p_kind smallint, p_sha256 bytea,
+--     p_image bytea, p_size int[] (width and height), p_key text, p_encrypted_by bigint, p_wrapped_key bytea)
 --     -> o_outcome text (created, duplicate, refused), o_reason text, o_job bigint, o_limit int, o_used int
 --   gateway_states(p_shard smallint, p_token bytea, p_jobs bigint[])
 --     -> o_job bigint, o_state text, o_reason text, o_message text, o_attempts int, o_max_attempts int,
@@ -69,15 +68,16 @@ COMMENT ON FUNCTION analysis.gateway_user IS
 -- by which an encrypted image is bound to them: where they have another name by now it is refused with
 -- unknown_user, and the gateway asks again who they are.
 CREATE OR REPLACE FUNCTION analysis.gateway_submit(
-  p_shard smallint, p_token bytea, p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea,
-  p_image bytea, p_width int, p_height int, p_unsanitized boolean, p_key text, p_expires timestamptz,
-  p_encrypted_by bigint, p_wrapped_key bytea)
+  p_shard smallint, p_token bytea, p_user text, p_kind smallint, p_sha256 bytea, p_image bytea, p_size int[],
+  p_key text, p_encrypted_by bigint, p_wrapped_key bytea)
 RETURNS TABLE (
   o_outcome text, o_reason text, o_job bigint, o_limit int, o_used int, o_woken boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
 BEGIN
+  PERFORM analysis.require_argument(
+    p_size IS NULL OR analysis.is_list(p_size, 2), 'the size of an image is its width and its height');
   IF p_user IS DISTINCT FROM v_token.o_user THEN
     RETURN QUERY SELECT 'refused', 'unknown_user', NULL::bigint, NULL::int, NULL::int, NULL::boolean;
     RETURN;
@@ -85,9 +85,9 @@ BEGIN
   SELECT s.o_outcome, s.o_reason, s.o_job, s.o_limit, s.o_used
   INTO o_outcome, o_reason, o_job, o_limit, o_used
   FROM analysis.submit(
-    p_shard, ARRAY[p_user], ARRAY[p_kind], ARRAY[p_priority], ARRAY[p_sha256], ARRAY[p_image],
-    ARRAY[p_width], ARRAY[p_height], ARRAY[p_unsanitized], ARRAY[p_key], NULL, ARRAY[p_expires], NULL,
-    10::smallint, ARRAY[p_encrypted_by], ARRAY[p_wrapped_key]) s;
+    p_shard, ARRAY[p_user], ARRAY[p_kind], ARRAY[analysis.priority_named('normal')], ARRAY[p_sha256],
+    ARRAY[p_image], p_size[1:1], p_size[2:2], NULL, ARRAY[p_key], NULL, NULL, NULL, 10::smallint,
+    ARRAY[p_encrypted_by], ARRAY[p_wrapped_key]) s;
   IF o_outcome = 'created' THEN
     o_woken := analysis.wake_workers(p_shard);
   END IF;
