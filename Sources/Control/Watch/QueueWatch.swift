@@ -46,9 +46,9 @@ struct QueueWatch: Sendable {
     let statement = Statement(
       Self.function,
       [
-        .text(filter.user), .int64(filter.batch?.value), .int16(filter.kind?.code),
-        .timestamp(timestamp(since)), .timestamp(timestamp(position?.at)), .int64(position?.job),
-        .int64(position?.audit), .int64(position?.horizon), .array(position?.shards),
+        JobFilter(user: filter.user, kind: filter.kind, batch: filter.batch).parameter,
+        .timestamp(timestamp(since)), .timestamp(timestamp(position?.at)),
+        .array(position.map { [$0.job, $0.audit, $0.horizon] }), .array(position?.shards),
         .array(position?.periods), .array(position?.jobs), .array(position?.places),
         .int32(Int32(clamping: ahead)), .int32(Int32(clamping: limit)),
       ], while: "watching the queue"
@@ -73,7 +73,7 @@ struct QueueWatch: Sendable {
   }
 
   private static let function = SQLFunction(
-    "watch", 14, "o_event", "o_at", "o_job", "o_user", "o_lane", "o_batch", "o_reference", "o_file",
+    "watch", 10, "o_event", "o_at", "o_job", "o_user", "o_lane", "o_batch", "o_reference", "o_file",
     "o_attempt", "o_call_ms", "o_class", "o_code", "o_message", "o_by", "o_count", "o_audit", "o_horizon",
     "o_is_cut", "o_outrun", "o_shards", "o_periods", "o_jobs", "o_places")
 }

@@ -155,7 +155,7 @@ extension SQLAttack {
       .northernOperator, "watches what happens to another clinic's jobs",
       """
       SELECT o_user FROM analysis.watch(
-        NULL, NULL, NULL, now() - interval '1 day', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 500, 1000)
+        NULL, now() - interval '1 day', NULL, NULL, NULL, NULL, NULL, NULL, 500, 1000)
       WHERE o_user ~ 'south' OR o_reference ~ 'south' OR o_file ~ 'south' OR o_event = 'refused'
       """, .nothing),
     SQLAttack(
@@ -163,7 +163,7 @@ extension SQLAttack {
       """
       SELECT w.job FROM (
         SELECT unnest(o_jobs || o_job) AS job FROM analysis.watch(
-          NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 500, 1000)
+          NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 500, 1000)
         WHERE o_event = 'position') w
       WHERE w.job IN ({waiting-south}, {succeeded-south}, {dead-south})
       """, .nothing),
@@ -171,7 +171,7 @@ extension SQLAttack {
       .northernOperator, "watches a user of another clinic by a position of its own making",
       """
       SELECT o_job FROM analysis.watch(
-        'sue-south', NULL, NULL, NULL, now() - interval '1 hour', 0, 0, 0, '{0}',
+        '{"user": "sue-south"}', NULL, now() - interval '1 hour', '{0,0,0}', '{0}',
         ARRAY[{month}]::smallint[], ARRAY[{succeeded-south}]::bigint[], '{21}', 500, 1000)
       WHERE o_job IS NOT NULL AND o_event <> 'position'
       """, .nothing),
@@ -179,7 +179,7 @@ extension SQLAttack {
       .operator, "has a look read without end",
       """
       SELECT o_event FROM analysis.watch(
-        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2147483647, 2147483647)
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2147483647, 2147483647)
       """, .refused("22023")),
     SQLAttack(
       .operator, "asks which cancellations can be undone, for another time",

@@ -64,9 +64,9 @@ END $$;
 COMMENT ON FUNCTION analysis.gateway_user IS
   'Answers the user of a token, with plan and what is used of the month.';
 
--- Submits an image for the user of a token, as `submit` does. p_user is what gateway_user called the user,
--- by which an encrypted image is bound to them: where they have another name by now it is refused with
--- unknown_user, and the gateway asks again who they are.
+-- Submits an image, which is clean, for the user of a token, as `submit` does, with the normal priority.
+-- p_user is what gateway_user called the user, by which an encrypted image is bound to them: where they have
+-- another name by now it is refused with unknown_user, and the gateway asks again who they are.
 CREATE OR REPLACE FUNCTION analysis.gateway_submit(
   p_shard smallint, p_token bytea, p_user text, p_kind smallint, p_sha256 bytea, p_image bytea, p_size int[],
   p_key text, p_encrypted_by bigint, p_wrapped_key bytea)

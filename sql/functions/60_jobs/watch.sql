@@ -162,10 +162,11 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- One look: what has happened since the look before, in the order of time, and as the last row ('position')
--- what the next look is to be given: o_at, o_job, o_audit, o_horizon, and the four arrays. Of the first look
--- all of these are NULL; it answers what the tables still show of the time since p_since, or of none. What
--- committed lately can come in more than one look, and the first one answers the newest jobs whatever their
--- time: who watches leaves out what it has seen, by event, job and time.
+-- what the next look is to be given: o_at; o_job, o_audit and o_horizon as p_before; and the four arrays. Of
+-- the first look all of these are NULL; it answers what the tables still show of the time since p_since, or
+-- of none. What committed lately can come in more than one look, and the first one answers the newest jobs
+-- whatever their time: who watches leaves out what it has seen, by event, job and time. p_filter is a
+-- job_filter, of which the user, the batch and the type count.
 --
 -- With the position: o_is_cut: more has happened than p_limit of one kind, and the next look is due at once.
 -- o_outrun: of so many lanes more was claimed since the look before than it had looked ahead, so that ends
@@ -174,9 +175,8 @@ $$;
 -- Of users whom the caller does not see there is no row, and neither are there counts of what was refused.
 -- A first look at a user who is not there, or whom the caller does not see, is refused.
 CREATE OR REPLACE FUNCTION analysis.watch(
-  p_user text, p_batch bigint, p_kind smallint, p_since timestamptz, p_at timestamptz, p_job bigint,
-  p_audit bigint, p_horizon bigint, p_shards smallint[], p_periods smallint[], p_jobs bigint[],
-  p_places smallint[], p_ahead int, p_limit int)
+  p_filter jsonb, p_since timestamptz, p_at timestamptz, p_before bigint[], p_shards smallint[],
+  p_periods smallint[], p_jobs bigint[], p_places smallint[], p_ahead int, p_limit int)
 RETURNS TABLE (
   o_event text, o_at timestamptz, o_shard smallint, o_period smallint, o_job bigint, o_user text,
   o_kind smallint, o_lane smallint, o_batch bigint, o_reference text, o_file text, o_attempt int,
@@ -189,25 +189,29 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bit
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
+  v_filter analysis.job_filter := jsonb_populate_record(NULL::analysis.job_filter, p_filter);
+  v_job_before bigint := p_before[1];
+  v_audit_before bigint := p_before[2];
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_next bigint := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
   v_oldest bigint := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
-  v_ago bigint := v_next - least(coalesce(p_horizon, v_oldest), v_oldest);
+  v_ago bigint := v_next - least(coalesce(p_before[3], v_oldest), v_oldest);
   -- Failures are found by their time. A transaction that fails jobs lasts two minutes at most.
   v_from timestamptz := coalesce(p_at - interval '10 minutes', p_since, v_now);
   v_in smallint[];                     -- the shards that are looked at
   v_user bigint;
   v_new record;
-  v_last bigint := p_job;
-  v_audit bigint := p_audit;
+  v_last bigint := v_job_before;
+  v_audit bigint := v_audit_before;
   v_is_cut boolean;
   v_is_still boolean;                  -- every job that is followed is where it was
 BEGIN
   PERFORM analysis.require_argument(
-    p_ahead BETWEEN 1 AND 10000 AND p_limit BETWEEN 1 AND 10000 AND (p_kind IN (1, 2)) IS NOT FALSE
-      AND (length(p_user) <= 200) IS NOT FALSE
-      AND num_nulls(p_at, p_job, p_audit, p_horizon, p_jobs) IN (0, 5)
-      AND (p_job >= 0 AND p_audit BETWEEN 0 AND 1000000000000000 AND p_horizon >= 0) IS NOT FALSE
+    p_ahead BETWEEN 1 AND 10000 AND p_limit BETWEEN 1 AND 10000 AND (v_filter.kind IN (1, 2)) IS NOT FALSE
+      AND (length(v_filter."user") <= 200) IS NOT FALSE
+      AND num_nulls(p_at, p_before, p_jobs) IN (0, 3)
+      AND (p_before IS NULL OR analysis.is_list(p_before, 3) AND 0 <= ALL (p_before)
+        AND v_audit_before <= 1000000000000000)
       AND coalesce(cardinality(p_jobs), 0) <= 500000
       AND (p_jobs IS NULL OR analysis.is_list(p_jobs, cardinality(p_jobs))
         AND analysis.is_list(p_shards, cardinality(p_jobs))
@@ -217,11 +221,11 @@ BEGIN
   PERFORM analysis.require_date(p_since);
   PERFORM analysis.require_date(p_at);
   v_in := ARRAY(SELECT s.o_shard FROM analysis.all_shards() s ORDER BY 1);
-  IF p_user IS NOT NULL THEN
-    v_in := ARRAY[analysis.shard_of(p_user)];
+  IF v_filter."user" IS NOT NULL THEN
+    v_in := ARRAY[analysis.shard_of(v_filter."user")];
     v_user := coalesce((
       SELECT a.user_id FROM analysis.account a
-      WHERE a.shard = v_in[1] AND a.user_ref = normalize(p_user)
+      WHERE a.shard = v_in[1] AND a.user_ref = normalize(v_filter."user")
         AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))), 0);
     -- At the first look: one that is erased later has no events any more.
     -- Whether a user whom the caller does not see exists is not told.
@@ -236,7 +240,7 @@ BEGIN
     END IF;
   END IF;
 
-  IF p_audit IS NULL AND p_since IS NOT NULL THEN
+  IF v_audit_before IS NULL AND p_since IS NOT NULL THEN
     v_audit := (SELECT a.id - 1 FROM analysis.audit a WHERE a.at >= p_since ORDER BY a.at LIMIT 1);
   END IF;
 
@@ -261,7 +265,7 @@ BEGIN
     array_agg(j.o_job) FILTER (WHERE j.o_is_new) AS jobs, array_agg(j.o_at) FILTER (WHERE j.o_is_new) AS at,
     max(j.o_job) AS newest, count(*) AS found
   INTO v_new
-  FROM analysis.jobs_since(v_in, v_last - 1000, p_job, v_next, v_ago, p_limit + 1000) j;
+  FROM analysis.jobs_since(v_in, v_last - 1000, v_job_before, v_next, v_ago, p_limit + 1000) j;
   v_is_cut := v_new.found >= p_limit + 1000;
   v_is_still := (o_jobs = p_jobs AND o_places = p_places AND o_shards = p_shards) IS TRUE;
 
@@ -326,8 +330,9 @@ BEGIN
   LEFT JOIN LATERAL (
     SELECT b.batch_id, b.reference FROM analysis.job_label b
     WHERE b.shard = f.shard AND b.period = f.period AND b.job_id = f.job OFFSET 0) l ON true
-  WHERE (v_user IS NULL OR j.user_id = v_user) AND (p_kind IS NULL OR j.kind = p_kind)
-    AND (p_batch IS NULL OR l.batch_id = p_batch) AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
+  WHERE (v_user IS NULL OR j.user_id = v_user) AND (v_filter.kind IS NULL OR j.kind = v_filter.kind)
+    AND (v_filter.batch IS NULL OR l.batch_id = v_filter.batch)
+    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
   UNION ALL
   SELECT 'left_out', max(c.o_at), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, c.o_event,
     NULL, NULL, NULL, max(c.o_left_out), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
@@ -338,13 +343,14 @@ BEGIN
   SELECT p.o_event, p.o_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, p.o_scope,
     p.o_name, p.o_reason, p.o_by, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM analysis.pauses_since(v_from) p
-  WHERE p_kind IS NULL OR p.o_scope <> 'type' OR p.o_name = (ARRAY['throat', 'ear'])[p_kind]
+  WHERE v_filter.kind IS NULL OR p.o_scope <> 'type'
+    OR p.o_name = (ARRAY['throat', 'ear'])[v_filter.kind]
   ORDER BY 2, 5;
 
   -- 3. What was refused, and the position.
   IF v_seen IS NULL THEN
     FOR o_batch, o_count IN
-      SELECT r.o_batch, r.o_count FROM analysis.refusals_watched(v_in[1], v_user, p_batch) r
+      SELECT r.o_batch, r.o_count FROM analysis.refusals_watched(v_in[1], v_user, v_filter.batch) r
     LOOP
       o_event := 'refused';
       o_at := v_now;
@@ -361,9 +367,9 @@ BEGIN
     o_job := (o_job / 512 + 1) * 512;
   END IF;
   o_audit := (SELECT h.id FROM analysis.audit_head h);
-  IF p_audit IS NOT NULL THEN
-    v_is_cut := v_is_cut OR o_audit > p_audit + 5000;
-    o_audit := least(o_audit, p_audit + 5000);
+  IF v_audit_before IS NOT NULL THEN
+    v_is_cut := v_is_cut OR o_audit > v_audit_before + 5000;
+    o_audit := least(o_audit, v_audit_before + 5000);
   END IF;
   o_horizon := v_oldest;
   o_is_cut := v_is_cut;
