@@ -84,6 +84,12 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT 10000000 + CASE WHEN p_is_encrypted THEN 512 ELSE 0 END
 $$;
 
+-- How many attempts a job has that names no number.
+CREATE OR REPLACE FUNCTION analysis.usual_attempts() RETURNS smallint
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT 10::smallint
+$$;
+
 -- Refuses a call in a transaction that keeps the snapshot of its beginning: what another has committed
 -- while this one waited for a lock would not be seen. A serializable one the server ends where that matters
 -- (40001): what orders two calls is written by both.

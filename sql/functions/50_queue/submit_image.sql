@@ -19,28 +19,35 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE p_name WHEN 'urgent' THEN 0 WHEN 'normal' THEN 1 WHEN 'bulk' THEN 2 END::smallint
 $$;
 
+-- Why an image that is submitted as it is in its file is refused before submit judges the rest; NULL: it is
+-- not.
+CREATE OR REPLACE FUNCTION analysis.image_refusal(p_user text, p_image bytea) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE
+    WHEN p_user IS NULL OR (octet_length(p_image) <= analysis.max_image_bytes(false)) IS NOT TRUE
+      THEN 'bad_argument'
+    WHEN NOT analysis.has_image_signature(p_image) THEN 'not_an_image' END
+$$;
+
 -- Submits one image.
 CREATE OR REPLACE FUNCTION analysis.submit_image(
   p_user text, p_kind text, p_image bytea, p_key text DEFAULT NULL, p_priority text DEFAULT 'normal',
   p_at timestamptz DEFAULT NULL, p_expires timestamptz DEFAULT NULL)
 RETURNS TABLE (outcome text, reason text, job_id bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_refusal text := analysis.image_refusal(p_user, p_image);
 BEGIN
-  IF p_user IS NULL OR p_image IS NULL OR octet_length(p_image) > analysis.max_image_bytes(false) THEN
-    RETURN QUERY SELECT 'refused', 'bad_argument', NULL::bigint;
-    RETURN;
-  ELSIF NOT analysis.has_image_signature(p_image) THEN
-    RETURN QUERY SELECT 'refused', 'not_an_image', NULL::bigint;
+  IF v_refusal IS NOT NULL THEN
+    RETURN QUERY SELECT 'refused', v_refusal, NULL::bigint;
     RETURN;
   END IF;
   RETURN QUERY
   SELECT s.o_outcome, s.o_reason, s.o_job
   FROM analysis.submit(
     analysis.shard_of(p_user), ARRAY[p_user], ARRAY[analysis.kind_named(p_kind)],
-    ARRAY[analysis.priority_named(p_priority)],
-    ARRAY[sha256(p_image)], ARRAY[p_image], NULL, NULL, ARRAY[true], ARRAY[p_key], ARRAY[p_at],
-      ARRAY[p_expires],
-    NULL, 10::smallint, NULL, NULL) s;
+    ARRAY[analysis.priority_named(p_priority)], ARRAY[sha256(p_image)], ARRAY[p_image], NULL, NULL,
+    ARRAY[true], ARRAY[p_key], ARRAY[p_at], ARRAY[p_expires], NULL, analysis.usual_attempts(), NULL, NULL) s;
 END $$;
 COMMENT ON FUNCTION analysis.submit_image IS
   'Submits one image of a user; answers the job, or why it was refused.';
@@ -142,12 +149,10 @@ BEGIN
   INTO v_reason, v_shard
   FROM (
     SELECT g.i, p_users[g.i] AS user_ref,
-      CASE WHEN p_users[g.i] IS NULL OR analysis.kind_named(p_kinds[g.i]) IS NULL
+      CASE WHEN analysis.kind_named(p_kinds[g.i]) IS NULL
              OR analysis.priority_named(p_priorities[g.i]) IS NULL
-             OR (octet_length(p_images[g.i]) <= analysis.max_image_bytes(false)) IS NOT TRUE
-             OR NOT analysis.is_reference(p_references[g.i])
-             THEN 'bad_argument'
-           WHEN NOT analysis.has_image_signature(p_images[g.i]) THEN 'not_an_image' END AS reason
+             OR NOT analysis.is_reference(p_references[g.i]) THEN 'bad_argument'
+           ELSE analysis.image_refusal(p_users[g.i], p_images[g.i]) END AS reason
     FROM generate_series(1, v_count) g(i)) t;
   v_outcome := array_fill('refused'::text, ARRAY[v_count]);
   v_job := array_fill(NULL::bigint, ARRAY[v_count]);
@@ -179,7 +184,7 @@ BEGIN
         FROM unnest(v_index) x(i)) g
       CROSS JOIN LATERAL analysis.submit_in_batch(
         p_batch, g.labels, v_of, g.users, g.kinds, g.priorities, g.hashes, g.images, NULL, NULL,
-        g.unsanitized, g.keys, g.at, g.expires, NULL, 10::smallint, NULL, NULL) s
+        g.unsanitized, g.keys, g.at, g.expires, NULL, analysis.usual_attempts(), NULL, NULL) s
     LOOP
       v_outcome[v_first] := outcome;
       v_reason[v_first] := reason;

@@ -86,7 +86,7 @@ BEGIN
   INTO o_outcome, o_reason, o_job, o_limit, o_used
   FROM analysis.submit(
     p_shard, ARRAY[p_user], ARRAY[p_kind], ARRAY[analysis.priority_named('normal')], ARRAY[p_sha256],
-    ARRAY[p_image], p_size[1:1], p_size[2:2], NULL, ARRAY[p_key], NULL, NULL, NULL, 10::smallint,
+    ARRAY[p_image], p_size[1:1], p_size[2:2], NULL, ARRAY[p_key], NULL, NULL, NULL, analysis.usual_attempts(),
     ARRAY[p_encrypted_by], ARRAY[p_wrapped_key]) s;
   IF o_outcome = 'created' THEN
     o_woken := analysis.wake_workers(p_shard);
