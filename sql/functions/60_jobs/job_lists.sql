@@ -64,6 +64,52 @@ BEGIN
   USING p_shard, p_month, p_jobs, p_limit, p_user, p_state, p_kind, p_clinics, p_leased;
 END $$;
 
+-- The statement by which list_jobs looks at the next jobs of a month, the latest first: which there are, and
+-- which of them may be meant. Its %1$s is the month's label; $1 is the shard, $2 the month, $3 before which
+-- job, $4 how many, $5 the user, $6 and $7 the set of all that can be meant, with their months.
+CREATE OR REPLACE FUNCTION analysis.next_jobs(p_state text, p_has_user boolean, p_has_set boolean)
+RETURNS text
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  v_next text;
+BEGIN
+  v_next := CASE
+    WHEN p_has_set THEN
+      'SELECT s.id FROM unnest($6, $7) s(id, period) WHERE s.period = $2 AND s.id < $3 ORDER BY s.id DESC'
+    WHEN p_state = 'dead' THEN
+      'SELECT d.job_id FROM analysis.dead d WHERE d.shard = $1 AND d.period = $2 AND d.job_id < $3'
+      || CASE WHEN p_has_user THEN ' AND d.user_id = $5' ELSE '' END || ' ORDER BY d.job_id DESC'
+    WHEN p_has_user THEN
+      -- By the two together, so that without statistics, too, the index by user is the one that reads least.
+      'SELECT j.id FROM analysis.job_p%1$s j '
+      'WHERE j.shard = $1 AND j.user_id = $5 AND (j.period, j.id) < ($2, $3)'
+      ' ORDER BY j.period DESC, j.id DESC'
+    WHEN p_state = 'scheduled' THEN
+      'SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = $1 AND s.period = $2 AND s.job_id < $3'
+      ' ORDER BY s.job_id DESC'
+    WHEN p_state IN ('cancelled', 'succeeded') THEN
+      'SELECT r.job_id FROM analysis.result_p%1$s r WHERE r.shard = $1 AND r.period = $2 AND r.job_id < $3'
+      || CASE p_state WHEN 'cancelled' THEN ' AND r.outcome = 2' ELSE '' END || ' ORDER BY r.job_id DESC'
+    ELSE
+      'SELECT j.id FROM analysis.job_p%1$s j '
+      'WHERE j.shard = $1 AND j.period = $2 AND j.id < $3'
+      -- Whoever looks for what waits passes over the scheduled ones: those of a large submit lie together.
+      || CASE p_state WHEN 'waiting' THEN ' AND j.id NOT IN ('
+        'SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = $1 AND s.period = $2 AND s.job_id < $3'
+        ' ORDER BY s.job_id DESC LIMIT 20000)' ELSE '' END || ' ORDER BY j.id DESC' END;
+  -- A job that was only scheduled so far has no virtual time, and one that has ended has a result, unless it
+  -- is dead: of all these nothing more is read where what waits is looked for.
+  v_next := 'SELECT array_agg(n.id), '
+    || CASE WHEN p_state = 'waiting' AND NOT p_has_set THEN
+      'array_agg(n.id) FILTER (WHERE k.vt >= 0 AND NOT EXISTS ('
+      ' SELECT FROM analysis.result_p%1$s f WHERE f.shard = $1 AND f.period = $2 AND f.job_id = n.id))'
+      ' FROM (' || v_next || ' LIMIT $4) n(id)'
+      ' CROSS JOIN LATERAL (SELECT j.vt FROM analysis.job_p%1$s j'
+      ' WHERE j.shard = $1 AND j.period = $2 AND j.id = n.id OFFSET 0) k'
+    ELSE 'array_agg(n.id) FROM (' || v_next || ' LIMIT $4) n(id)' END;
+  RETURN v_next;
+END $$;
+
 -- A page of one shard's jobs, the latest month and the latest job first, of those users whom the caller
 -- may see; those of one who shares with the caller are listed for that user alone.
 --
@@ -144,43 +190,9 @@ BEGIN
     END IF;
   END IF;
 
-  -- 2. Where to look. $1 shard, $2 month, $3 before which job, $4 how many, $5 user, $6 and $7 the set.
-  v_next := CASE
-    WHEN v_set IS NOT NULL THEN
-      'SELECT s.id FROM unnest($6, $7) s(id, period) WHERE s.period = $2 AND s.id < $3 ORDER BY s.id DESC'
-    WHEN p_state = 'dead' THEN
-      'SELECT d.job_id FROM analysis.dead d WHERE d.shard = $1 AND d.period = $2 AND d.job_id < $3'
-      || CASE WHEN v_user IS NOT NULL THEN ' AND d.user_id = $5' ELSE '' END || ' ORDER BY d.job_id DESC'
-    WHEN v_user IS NOT NULL THEN
-      -- By the two together, so that without statistics, too, the index by user is the one that reads least.
-      'SELECT j.id FROM analysis.job_p%1$s j '
-      'WHERE j.shard = $1 AND j.user_id = $5 AND (j.period, j.id) < ($2, $3)'
-      ' ORDER BY j.period DESC, j.id DESC'
-    WHEN p_state = 'scheduled' THEN
-      'SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = $1 AND s.period = $2 AND s.job_id < $3'
-      ' ORDER BY s.job_id DESC'
-    WHEN p_state IN ('cancelled', 'succeeded') THEN
-      'SELECT r.job_id FROM analysis.result_p%1$s r WHERE r.shard = $1 AND r.period = $2 AND r.job_id < $3'
-      || CASE p_state WHEN 'cancelled' THEN ' AND r.outcome = 2' ELSE '' END || ' ORDER BY r.job_id DESC'
-    ELSE
-      'SELECT j.id FROM analysis.job_p%1$s j '
-      'WHERE j.shard = $1 AND j.period = $2 AND j.id < $3'
-      -- Whoever looks for what waits passes over the scheduled ones: those of a large submit lie together.
-      || CASE p_state WHEN 'waiting' THEN ' AND j.id NOT IN ('
-        'SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = $1 AND s.period = $2 AND s.job_id < $3'
-        ' ORDER BY s.job_id DESC LIMIT 20000)' ELSE '' END || ' ORDER BY j.id DESC' END;
-  -- A job that was only scheduled so far has no virtual time, and one that has ended has a result, unless it
-  -- is dead: of all these nothing more is read where what waits is looked for.
-  v_next := 'SELECT array_agg(n.id), '
-    || CASE WHEN p_state = 'waiting' AND v_set IS NULL THEN
-      'array_agg(n.id) FILTER (WHERE k.vt >= 0 AND NOT EXISTS ('
-      ' SELECT FROM analysis.result_p%1$s f WHERE f.shard = $1 AND f.period = $2 AND f.job_id = n.id))'
-      ' FROM (' || v_next || ' LIMIT $4) n(id)'
-      ' CROSS JOIN LATERAL (SELECT j.vt FROM analysis.job_p%1$s j'
-      ' WHERE j.shard = $1 AND j.period = $2 AND j.id = n.id OFFSET 0) k'
-    ELSE 'array_agg(n.id) FROM (' || v_next || ' LIMIT $4) n(id)' END;
+  v_next := analysis.next_jobs(p_state, v_user IS NOT NULL, v_set IS NOT NULL);
 
-  -- 3. The months in which there can be any.
+  -- 2. The months in which there can be any.
   FOR v_month IN
     SELECT m.period FROM analysis.partition_made m
     WHERE (p_period IS NULL OR m.period = p_period)
