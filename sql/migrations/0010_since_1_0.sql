@@ -93,8 +93,11 @@ CREATE TABLE analysis.batch (
   submitter  smallint NOT NULL,                              -- the login that made it, and adds to it
   salt       uuid NOT NULL DEFAULT gen_random_uuid(),        -- of the marks of what was refused
   key_hash   bytea CHECK (octet_length(key_hash) = 32),      -- of the run's key: a repeat goes on with it
-  name       text CHECK (length(name) BETWEEN 1 AND 100));
+  name       text CHECK (length(name) BETWEEN 1 AND 100),
+  login      name);                                          -- whose key it is
 CREATE UNIQUE INDEX batch_key ON analysis.batch (submitter, key_hash) WHERE key_hash IS NOT NULL;
+-- A login may have several numbers, and makes one batch for a key all the same.
+CREATE UNIQUE INDEX batch_login_key ON analysis.batch (login, key_hash) WHERE key_hash IS NOT NULL;
 CREATE INDEX batch_submitter ON analysis.batch (submitter, id);
 
 -- What was refused in a batch and has no job: a row for each key of a user, so that a repeat counts once, and
@@ -290,28 +293,42 @@ CREATE TABLE analysis.statement_condition (
   PRIMARY KEY (report, period, clinic_id, id, normal),
   FOREIGN KEY (report, period, clinic_id) REFERENCES analysis.statement_clinic (report, period, clinic_id));
 
--- What was found in so few persons that it could be known of one goes from closed months when somebody of the
--- clinic is erased; every number that is billed by stays.
+-- From closed months goes what an erasure takes, and nothing else: what was found in fewer persons than
+-- report_threshold, of a clinic of which somebody of that month was erased. All that one statement removes is
+-- looked at once, and as that statement saw it.
 CREATE FUNCTION analysis.refuse_condition_change() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF EXISTS (
-    SELECT FROM analysis.statement_segment s
-    JOIN analysis.statement_line l ON l.report = s.report AND l.period = s.period AND l.line = s.line
-    JOIN analysis.account a ON a.shard = l.shard AND a.user_id = l.user_id
-    WHERE s.report = OLD.report AND s.period = OLD.period AND s.clinic_id = OLD.clinic_id
-      AND a.erased_at IS NOT NULL) THEN
-    RETURN OLD;
+    WITH touched AS MATERIALIZED (SELECT DISTINCT g.report, g.period, g.clinic_id FROM gone g),
+    counted AS MATERIALIZED (
+      SELECT t.report, t.period, t.clinic_id, f.o_id, f.o_normal
+      FROM touched t CROSS JOIN LATERAL analysis.persons_found(t.report, t.period, t.clinic_id) f
+      WHERE f.o_persons >= coalesce(
+        (SELECT s.value::int FROM analysis.setting s WHERE s.name = 'report_threshold'), 5)),
+    erased AS MATERIALIZED (
+      SELECT t.report, t.period, t.clinic_id FROM touched t
+      WHERE EXISTS (
+        SELECT FROM analysis.statement_segment s
+        JOIN analysis.statement_line l ON l.report = s.report AND l.period = s.period AND l.line = s.line
+        JOIN analysis.account a ON a.shard = l.shard AND a.user_id = l.user_id
+        WHERE s.report = t.report AND s.period = t.period AND s.clinic_id = t.clinic_id
+          AND a.erased_at IS NOT NULL))
+    SELECT FROM gone g
+    WHERE (g.report, g.period, g.clinic_id) NOT IN (SELECT e.report, e.period, e.clinic_id FROM erased e)
+      OR (g.report, g.period, g.clinic_id, g.id, g.normal) IN (
+        SELECT c.report, c.period, c.clinic_id, c.o_id, c.o_normal FROM counted c)) THEN
+    RAISE EXCEPTION 'closed statements are never changed or removed'
+      USING ERRCODE = 'object_not_in_prerequisite_state', TABLE = TG_TABLE_NAME,
+        HINT = 'What changed since a month was closed is stated as an adjustment when a later month closes.';
   END IF;
-  RAISE EXCEPTION 'closed statements are never changed or removed'
-    USING ERRCODE = 'object_not_in_prerequisite_state', TABLE = TG_TABLE_NAME,
-      HINT = 'What changed since a month was closed is stated as an adjustment when a later month closes.';
+  RETURN NULL;
 END $$;
 
 CREATE TRIGGER append_only BEFORE UPDATE OR TRUNCATE ON analysis.statement_condition
   FOR EACH STATEMENT EXECUTE FUNCTION analysis.refuse_change();
-CREATE TRIGGER keep BEFORE DELETE ON analysis.statement_condition
-  FOR EACH ROW EXECUTE FUNCTION analysis.refuse_condition_change();
+CREATE TRIGGER keep AFTER DELETE ON analysis.statement_condition
+  REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION analysis.refuse_condition_change();
 
 -- Every name that a renamed user has or had, as its SHA-256, with the shard where the user has been from the
 -- beginning: a name's own hash may point to another. A name that a user had before stays theirs until they
