@@ -41,6 +41,35 @@ struct AuditChainTests {
     }
   }
 
+  @Test("What a client says beside is an object or left out, and no entry that is recorded stops the chain")
+  func oddDetail() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      try await withLogin(of: ["reporter", "worker"], in: queue) { (login) async throws in
+        for detail in ["[]", "[1]", "5", "null", "\"x\"", "{\"kept\": 1}"] {
+          _ = try await login.query(
+            """
+            SELECT analysis.open_conditions(24321::smallint, '\(detail)'),
+              analysis.audit_worker('worker_start', sha256('1'), '\(detail)')
+            """)
+        }
+        // One that an earlier version let in.
+        try await queue.execute(
+          "INSERT INTO analysis.audit_draft (at, role, action, object, detail) VALUES (now(), 'x', 'test', 'thing', '[1]')"
+        )
+        #expect(try await login.query("SELECT analysis.chain_audit(100, true)").single().int32(0) == 13)
+      }
+      #expect(try await queue.faults() == [])
+      #expect(
+        try await queue.texts(
+          "SELECT detail::text FROM analysis.audit WHERE action = 'worker_start' AND detail IS NOT NULL")
+          == ["{\"kept\": 1}"])
+      #expect(
+        try await queue.texts("SELECT detail::text FROM analysis.audit WHERE action = 'test'") == [
+          "{\"said\": [1]}"
+        ])
+    }
+  }
+
   @Test("An entry's hash is the SHA-256 of the hash before it and of what it says, for ever in the same form")
   func form() async throws {
     try await withCheckedQueue { queue in

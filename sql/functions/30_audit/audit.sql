@@ -147,10 +147,12 @@ LANGUAGE sql AS $$
                          SELECT jsonb_agg(d.u) FROM (SELECT DISTINCT u FROM unnest(p_users) u ORDER BY u) d)))
 $$;
 
--- What a client says beside: bounded, and no word of whom or what it was about, by which entries are found.
+-- What a client says beside: a bounded object, and no word of whom or what it was about, by which entries
+-- are found. Anything else is left out.
 CREATE OR REPLACE FUNCTION analysis.audit_detail(p_detail jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN octet_length(p_detail::text) <= 2000 THEN p_detail - '{users,jobs,reading}'::text[] END
+  SELECT CASE WHEN jsonb_typeof(p_detail) = 'object' AND octet_length(p_detail::text) <= 2000
+    THEN p_detail - '{users,jobs,reading}'::text[] END
 $$;
 
 -- A key of encrypted images, by the number that its file shows.

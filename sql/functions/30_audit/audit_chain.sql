@@ -55,7 +55,9 @@ BEGIN
     v_entry.action := v_draft.action;
     v_entry.object := v_draft.object;
     v_entry.reason := v_draft.reason;
-    v_entry.detail := v_draft.detail;
+    -- An entry has an object or nothing. Earlier versions recorded what a client gave them, whatever it was.
+    v_entry.detail := CASE WHEN jsonb_typeof(v_draft.detail) <> 'object'
+      THEN jsonb_build_object('said', v_draft.detail) ELSE v_draft.detail END;
     v_entry.previous := v_entry.hash;
     v_entry.hash := analysis.audit_hash(v_entry);
     INSERT INTO analysis.audit SELECT v_entry.*;
