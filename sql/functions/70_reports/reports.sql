@@ -679,7 +679,7 @@ COMMENT ON FUNCTION analysis.month_facts IS
 -- is no replica. Version 1.0 asks it; list_months tells more. p_now NULL: now.
 CREATE OR REPLACE FUNCTION analysis.due_months(p_now timestamptz)
 RETURNS TABLE (period smallint, is_due boolean)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT m.period::smallint,
     s.period IS NOT NULL OR (analysis.statement_due(m.period::smallint) <= t.at AND NOT pg_is_in_recovery())
   FROM (SELECT coalesce(p_now, now()) AS at) t

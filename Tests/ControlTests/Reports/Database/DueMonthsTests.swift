@@ -29,6 +29,17 @@ struct DueMonthsTests {
     }
   }
 
+  @Test("whoever may ask is answered", arguments: ["reporter", "auditor", "clinician"])
+  func roles(role: String) async throws {
+    try await withQueue(from: .plantedMonth) { (queue) async throws in
+      try await withLogin(of: [role], in: queue) { (login) async throws in
+        let rows = try await login.query(
+          "SELECT analysis.period_text(period) FROM analysis.due_months('2020-11-01T12:00:00Z')")
+        #expect(try rows.map { try $0.string(0) } == ["2020-09", "2020-10"])
+      }
+    }
+  }
+
   @Test("a month without use between others is due too")
   func gap() async throws {
     try await withQueue(from: .plantedMonth) { (queue) async throws in
