@@ -30,4 +30,30 @@ struct RefusedValueTests {
       #expect(try await queue.number("SELECT count(*) FROM analysis.account") == 1)
     }
   }
+
+  @Test(
+    "in words that say what a pause is",
+    arguments: [
+      "'all', 'ear', 'secret'", "'type', '', 'secret'", "'endpoint', '', 'secret'", "'all', '', ''",
+    ])
+  func pause(arguments: String) async throws {
+    try await withCheckedQueue { (queue) async throws in
+      let error = await #expect(throws: PostgreSQLError.self) {
+        try await queue.pool.query("SELECT analysis.pause(\(arguments), NULL)")
+      }
+      #expect(
+        error?.sqlState == "22023" && error?.message.hasPrefix("a pause names what is paused") == true,
+        "\(String(describing: error))")
+    }
+  }
+
+  @Test("and a list of lists is refused as no list")
+  func lists() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      let error = await #expect(throws: PostgreSQLError.self) {
+        try await queue.pool.query("SELECT analysis.revoke_clinics('nobody', '{{a, b}, {c, d}}')")
+      }
+      #expect(error?.sqlState == "22023", "\(String(describing: error))")
+    }
+  }
 }

@@ -235,7 +235,8 @@ DECLARE
   v_unknown text;
 BEGIN
   PERFORM analysis.require_argument(
-    cardinality(p_clinics) <= 1000 AND array_position(p_clinics, NULL) IS NULL,
+    cardinality(p_clinics) <= 1000 AND analysis.is_list(p_clinics, cardinality(p_clinics))
+      AND NOT EXISTS (SELECT FROM unnest(p_clinics) g(name) WHERE g.name IS NULL),
     'a call may name at most 1000 clinics');
   v_unknown := (
     SELECT min(g.name) FROM unnest(p_clinics) g(name)

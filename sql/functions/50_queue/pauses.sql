@@ -17,9 +17,10 @@ DECLARE
   v_open analysis.pause;
 BEGIN
   PERFORM analysis.require_argument(
-    p_scope IN ('all', 'type', 'endpoint') AND p_name IS NOT NULL AND length(p_name) <= 200
-      AND coalesce(length(p_reason) <= 500, true),
-    'a pause names what is paused: all, a type or an endpoint; and a reason of at most 500 characters');
+    CASE p_scope WHEN 'all' THEN p_name = '' WHEN 'type' THEN p_name IN ('throat', 'ear')
+      WHEN 'endpoint' THEN length(p_name) BETWEEN 1 AND 200 END
+      AND coalesce(length(p_reason) BETWEEN 1 AND 500, true),
+    'a pause names what is paused: all, a type or an endpoint; and a reason of 1 to 500 characters, or none');
   IF p_until <= v_now OR p_until = 'infinity' THEN
     RAISE EXCEPTION 'a pause ends in the future' USING ERRCODE = '22023';
   END IF;
