@@ -46,6 +46,8 @@ struct CallChecks {
 
   // MARK: Parts
 
+  /// The jobs that nothing but the workers answers.
+  private var called: [DatabaseFacts.Job] { facts.jobs.filter { !$0.isStress } }
   private var callsOfJob: [String: [EndpointCall]] { Dictionary(grouping: calls, by: \.job) }
   private var attemptsOfJob: [JobID: [DatabaseFacts.Attempt]] {
     Dictionary(grouping: facts.attempts, by: \.job)
@@ -60,7 +62,7 @@ struct CallChecks {
 
   private var unanswered: [String] {
     let (calls, attempts) = (callsOfJob, attemptsOfJob)
-    return facts.jobs.compactMap { job in
+    return called.compactMap { job in
       guard attempts[job.id]?.contains(where: { $0.failure == nil }) ?? false else { return nil }
       let answered = calls[job.callKey]?.contains(where: \.wasAnalysis) ?? false
       return answered ? nil : "job \(job.id) has a result, but the endpoint answered no analysis for it"
@@ -73,7 +75,7 @@ struct CallChecks {
   /// its job was cancelled is nobody's attempt.
   private var callsAndAllowed: [(job: JobID, made: Int, allowed: Int)] {
     let (calls, attempts) = (callsOfJob, attemptsOfJob)
-    return facts.jobs.map { job in
+    return called.map { job in
       (
         job.id, calls[job.callKey]?.count { !$0.refusedToken } ?? 0,
         Self.known(attempts[job.id] ?? []) + job.undone + (job.place == .cancelled ? 1 : 0)

@@ -24,6 +24,8 @@ struct DatabaseFacts: Sendable, Equatable {
     var undone = 0
     /// Whether its user was erased, and with them what told which record made it.
     var isErased = false
+    /// Whether a login of the stress submitted it, which keeps no record and answers jobs without any call.
+    var isStress = false
 
     /// The `Idempotency-Key` of its calls.
     var callKey: String { "\(shard)-\(id)" }

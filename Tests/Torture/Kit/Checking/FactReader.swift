@@ -41,22 +41,25 @@ struct FactReader {
       SELECT j.shard, j.id, a.user_ref, j.source_name, j.key_hash,
         CASE WHEN r.outcome = 1 THEN 'analysed' WHEN r.outcome = 2 THEN 'cancelled' WHEN d.job_id IS NOT NULL THEN 'dead'
              WHEN s.run_at > now() + interval '1 hour' THEN 'scheduled' ELSE 'open' END,
-        a.erased_at IS NOT NULL
+        a.erased_at IS NOT NULL, coalesce(m.login LIKE 'stress%', false)
       FROM analysis.job j
+      LEFT JOIN analysis.submitter m ON m.id = j.submitter
       JOIN analysis.account a ON a.shard = j.shard AND a.user_id = j.user_id
       LEFT JOIN analysis.result r ON r.shard = j.shard AND r.period = j.period AND r.job_id = j.id
       LEFT JOIN analysis.dead d ON d.shard = j.shard AND d.job_id = j.id
       LEFT JOIN analysis.scheduled s ON s.shard = j.shard AND s.job_id = j.id
       """
     ) { row in
-      let tag = try row.stringIfPresent(3) ?? row.bytesIfPresent(4).flatMap { tags[$0] }
+      let isStress = try row.bool(7)
+      let tag = isStress ? nil : try row.stringIfPresent(3) ?? row.bytesIfPresent(4).flatMap { tags[$0] }
       let places: [String: DatabaseFacts.Job.Place] = [
         "analysed": .analysed, "cancelled": .cancelled, "dead": .dead, "scheduled": .scheduled,
       ]
       let id = JobID(try row.int64(1))
       return DatabaseFacts.Job(
         id: id, shard: try row.int16(0), user: try row.string(2), tag: tag,
-        place: places[try row.string(5)] ?? .open, undone: undone[id, default: 0], isErased: try row.bool(6))
+        place: places[try row.string(5)] ?? .open, undone: undone[id, default: 0], isErased: try row.bool(6),
+        isStress: isStress)
     }
   }
 

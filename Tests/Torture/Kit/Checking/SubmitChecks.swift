@@ -66,7 +66,7 @@ struct SubmitChecks {
     let known = Dictionary(records.map { ($0.tag, $0) }) { first, _ in first }
     return jobs.compactMap { job in
       guard let record = job.tag.flatMap({ known[$0] }) else {
-        return job.isErased ? nil : "job \(job.id) of \(job.user) fits no submit"
+        return job.isErased || job.isStress ? nil : "job \(job.id) of \(job.user) fits no submit"
       }
       switch record.outcome {
       case .created(let named), .duplicate(let named):

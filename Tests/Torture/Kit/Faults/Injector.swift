@@ -49,6 +49,10 @@ struct Injector: Sendable {
     case .endpoint(let fault): try await cause(fault, event)
     case .operation(let action): try await carryOut(action, event)
     case .transaction(let transaction): try await leaveOpen(transaction, event)
+    case .stress(let part):
+      let end = ContinuousClock.now + (rig.settings.length - event.time)
+      if case .killer = part { return await StressSession.kill(in: rig, until: end) }
+      try await StressSession(rig: rig, part: part).run(until: end)
     }
   }
 

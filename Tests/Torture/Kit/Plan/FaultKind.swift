@@ -1,3 +1,4 @@
+import JobQueue
 import Worker
 
 /// What can be done to a running installation. What the endpoint answers wrongly on its own account is apart:
@@ -12,6 +13,8 @@ enum FaultKind: Hashable, Sendable {
   case operation(OperatorAction)
   /// A transaction is left open for a while.
   case transaction(OpenTransaction)
+  /// Functions are called at random throughout.
+  case stress(StressPart)
 
   /// As it is written in options and tables.
   var name: String {
@@ -23,6 +26,7 @@ enum FaultKind: Hashable, Sendable {
     case .endpoint(let fault): fault.rawValue
     case .operation(let action): action.rawValue
     case .transaction(let transaction): transaction.rawValue
+    case .stress(let part): part.name
     }
   }
 
@@ -36,11 +40,12 @@ enum FaultKind: Hashable, Sendable {
     all += ConnectionFault.allCases.map { .connection($0) }
     all += EndpointFault.allCases.map { .endpoint($0) }
     all += OperatorAction.allCases.map { .operation($0) }
-    return all + OpenTransaction.allCases.map { .transaction($0) }
+    all += OpenTransaction.allCases.map { .transaction($0) }
+    return all + StressPart.all.map { .stress($0) }
   }()
 
   /// The kind of a name, or every kind of a group: `worker`, `death`, `server`, `connection`, `endpoint`,
-  /// `operation` or `transaction`. Empty for a name that is unknown.
+  /// `operation`, `transaction` or `stress`. Empty for a name that is unknown.
   static func named(_ name: String) -> [FaultKind] {
     all.filter { $0.name == name || $0.group == name }
   }
@@ -55,7 +60,13 @@ enum FaultKind: Hashable, Sendable {
     case .endpoint: "endpoint"
     case .operation: "operation"
     case .transaction: "transaction"
+    case .stress: "stress"
     }
+  }
+
+  /// Whether it begins with the run and lasts until its end.
+  var isThroughout: Bool {
+    if case .stress = self { true } else { false }
   }
 
   /// Whether it halts everything for a moment, so that two of the kind must not follow each other closely.
@@ -189,4 +200,25 @@ enum OpenTransaction: String, CaseIterable, Sendable {
   case worker = "worker-left-open"
   /// A privacy officer erases a person.
   case erasure = "erase-left-open"
+}
+
+/// What the random stress over all functions is made of.
+enum StressPart: Hashable, Sendable {
+  /// A session as the login of a role that calls whatever the login may call. That of the owner calls what any role may.
+  case role(DatabaseRole)
+  /// Backends of these sessions are terminated.
+  case killer
+
+  static let all = DatabaseRole.allCases.map { StressPart.role($0) } + [.killer]
+
+  /// As it is written in options and tables.
+  var name: String {
+    switch self {
+    case .role(let role): "stress-\(role.rawValue)"
+    case .killer: "stress-killer"
+    }
+  }
+
+  /// The login of its session.
+  var login: String { name.replacing("-", with: "_") }
 }

@@ -22,7 +22,7 @@ struct FaultEvent: Sendable, Equatable {
 ///
 /// The kinds are dealt like cards: all of them come once, in an order drawn by lot, before any comes again. So
 /// a short run has every kind too. What halts everything is in every other deck only, and spread over it: there
-/// would be little left to disturb.
+/// would be little left to disturb. What lasts throughout begins at once.
 struct Schedule: Sendable, Equatable {
   let events: [FaultEvent]
 
@@ -32,20 +32,22 @@ struct Schedule: Sendable, Equatable {
   init(seed: UInt64, length: Duration, kinds: [FaultKind] = FaultKind.all) {
     var generator = SeededGenerator(seed: seed)
     var events: [FaultEvent] = []
-    var deck: [FaultKind] = []
+    let dealt = kinds.filter { !$0.isThroughout }
+    var deck = kinds.filter(\.isThroughout)
     var decks = 0
     // A moment of health first, so that there is something to disturb.
     var time = Duration.seconds(1)
-    while time < length, !kinds.isEmpty {
+    while time < length, !deck.isEmpty || !dealt.isEmpty {
       if deck.isEmpty {
-        deck = Self.deck(decks, of: kinds, using: &generator)
+        deck = Self.deck(decks, of: dealt, using: &generator)
         decks += 1
       }
+      let kind = deck.removeFirst()
       events.append(
         FaultEvent(
-          number: events.count + 1, time: time, kind: deck.removeFirst(), choice: generator.next(),
+          number: events.count + 1, time: time, kind: kind, choice: generator.next(),
           length: Double.random(in: 0..<1, using: &generator)))
-      time += .milliseconds(Int.random(in: Self.gap, using: &generator))
+      time += .milliseconds(kind.isThroughout ? 50 : Int.random(in: Self.gap, using: &generator))
     }
     self.events = events
   }

@@ -29,9 +29,14 @@ struct Checker {
     verdict.calls = calls.counts
     verdict.findings = submits.findings() + calls.findings() + RuleChecks(facts: facts).findings()
     verdict.findings += ErasureChecks(traces: facts.traces).findings()
+    let stressed = rig.settings.kinds.compactMap { kind in
+      if case .stress(.role(let role)) = kind { StressPart.role(role).login } else { nil }
+    }
+    verdict.stress = rig.stress.seen
+    verdict.findings += StressChecks(facts: verdict.stress, logins: stressed).findings()
     verdict.findings += CalmChecks(facts: calm, refusedWaiting: rig.tally.refusedWaiting).findings()
     verdict.findings += [
-      drain, try await totals(),
+      drain, try await totals(), await reports.audit(),
       ReportChecks.statement(
         first: firstStatement, last: await reports.statement(of: month.period, named: "statement-last.csv")),
     ]

@@ -1,5 +1,6 @@
 import Foundation
 import Support
+import PostgreSQL
 import TestSupport
 
 /// Reports as `analysisctl` writes them into the run's folder.
@@ -19,6 +20,25 @@ struct ReportFiles: Sendable {
     } catch {
       rig.tally.complain("\(period) could not be closed: \(error)")
     }
+  }
+
+  /// Whether the chain of the audit is whole, with all that was recorded in it.
+  func audit() async -> Finding {
+    var broken: [String] = []
+    do {
+      let command = try rig.programs.start(
+        "analysisctl", ["audit", "verify"],
+        environment: ["ANALYSIS_DATABASE": rig.cluster.conninfo(database: Rig.database)], label: "audit")
+      let ended = await command.ended()
+      if ended.status != 0 || ended.wasKilled {
+        broken.append("audit verify ended with \(ended.status): \(ended.errors)")
+      }
+      let left = try await rig.owner.query("SELECT count(*) FROM analysis.audit_draft").single().int64(0)
+      if left > 0 { broken.append("\(left) entries are not chained") }
+    } catch {
+      broken.append("\(error)")
+    }
+    return Finding("audit", "the chain of the audit is whole, and all entries are in it", broken: broken)
   }
 
   /// The bytes of a month's usage report; nil, and a complaint, when the command fails.

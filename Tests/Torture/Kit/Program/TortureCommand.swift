@@ -12,7 +12,7 @@ public enum TortureCommand {
   static let only = Option<String?>(
     "only", .string, valueName: "FAULT[,FAULT]",
     help:
-      "Only these kinds, or groups of them: worker, death, server, connection, endpoint, operation, transaction."
+      "Only these kinds, or groups of them: worker, death, server, connection, endpoint, operation, transaction, stress."
   )
   static let workers = Option<Int>(
     "workers", .int(in: 1...32), default: 3, help: "Workers that are kept running.")

@@ -11,6 +11,7 @@ struct Verdict: Sendable {
   var leasesLost = 0
   var drained: Duration = .zero
   var calm = CalmChecks.Facts()
+  var stress = StressChecks.Facts()
 
   /// What does not hold.
   var broken: [Finding] { findings.filter { !$0.holds } }
@@ -37,6 +38,7 @@ struct Verdict: Sendable {
       Workers started: \(workersStarted); leases they saw lost: \(leasesLost)
       Drained in \(Int(drained / .seconds(1))) s
       After \(calm.cancelled) jobs were cancelled workers read \(calm.rowsRead) rows of the queue to do a few others
+      Stress: \(stress.calls.values.reduce(0, +)) calls of \(stress.functions.count) functions, \(stress.answered) answered
 
 
       """

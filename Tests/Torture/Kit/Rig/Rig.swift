@@ -19,6 +19,7 @@ struct Rig: Sendable {
   let tally: Tally
   let users: [TestUser]
   let erased = ErasedPersons()
+  let stress = Stress()
   let pictures: [Picture]
 
   /// The database.
@@ -33,11 +34,12 @@ struct Rig: Sendable {
   static let privacyRole = "torture_privacy"
 
   /// The logins with their roles.
-  private static let logins = [
-    NewLogin(name: workerRole, role: .worker), NewLogin(name: backendRole, role: .submitter),
-    NewLogin(name: operatorRole, role: .operator), NewLogin(name: reporterRole, role: .reporter),
-    NewLogin(name: privacyRole, role: .privacy),
-  ]
+  private static let logins =
+    [
+      NewLogin(name: workerRole, role: .worker), NewLogin(name: backendRole, role: .submitter),
+      NewLogin(name: operatorRole, role: .operator), NewLogin(name: reporterRole, role: .reporter),
+      NewLogin(name: privacyRole, role: .privacy),
+    ] + DatabaseRole.allCases.map { NewLogin(name: StressPart.role($0).login, role: $0) }
 
   /// Sets everything up but the endpoint and the workers.
   static func make(
@@ -120,12 +122,16 @@ struct Rig: Sendable {
     let directory = LoginDirectory(owner)
     try await directory.make(try await directory.statements(for: logins, prefix: "analysis"))
     _ = try await owner.query("GRANT analysis_clinician TO \(reporterRole)")
+    _ = try await owner.query(
+      "SELECT analysis.add_plan(p, p, 100000, 1000), analysis.add_clinic(c) FROM unnest($1::text[], $2::text[]) u(p, c)",
+      [.array(StressFacts.plans), .array(StressFacts.clinics)])
     for (name, value) in [("shards", settings.shards), ("max_waiting_per_user", RunSettings.waitingLimit)] {
       _ = try await owner.query(
         "UPDATE analysis.setting SET value = $2 WHERE name = $1", [.text(name), .text("\(value)")])
     }
     let users = TestUser.all
-    for user in users + TestUser.probes { try await user.add(to: owner) }
+    let stressed = StressFacts.names.map { TestUser(reference: $0, plan: StressFacts.plans[0], zone: "UTC") }
+    for user in users + TestUser.probes + stressed { try await user.add(to: owner) }
     return (users, try await Picture.draw(seed: settings.seed))
   }
 }
