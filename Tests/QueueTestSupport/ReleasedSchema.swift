@@ -1,4 +1,4 @@
-import JobQueue
+import Queue
 
 extension QueueFixture {
   /// Makes the tables of version 1.0 in an empty database, without the functions, and runs a script that fills them.

@@ -1,4 +1,4 @@
-import AnalysisCore
+import Support
 import Testing
 
 @testable import TortureKit

@@ -1,6 +1,6 @@
-import Support
-import Queue
 import PostgreSQL
+import Queue
+import Support
 
 extension JobFilter {
   /// The filter as functions of the schema take it: the document of an `analysis.job_filter`.

@@ -1,10 +1,10 @@
-@testable import CommandLineTool
-@testable import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
+@testable import Queue
 
 @Suite("A name is the same user in its composed and in its decomposed form")
 struct NameFormTests {

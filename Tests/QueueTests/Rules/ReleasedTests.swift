@@ -1,6 +1,6 @@
 import Foundation
-import JobQueue
 import PostgreSQL
+import Queue
 import QueueTestSupport
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import JobQueue
+import Queue
 import Worker
 
 /// What can be done to a running installation. What the endpoint answers wrongly on its own account is apart:

@@ -1,6 +1,6 @@
 import Foundation
-import Support
 import PostgreSQL
+import Support
 import TestSupport
 
 /// Reports as `analysisctl` writes them into the run's folder.

@@ -1,5 +1,5 @@
 import Foundation
-import System
+import Support
 
 /// One call of a function.
 struct StressCall: Sendable {

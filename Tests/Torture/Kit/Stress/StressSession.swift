@@ -1,7 +1,6 @@
-import AnalysisCore
-import JobQueue
 import PostgreSQL
-import System
+import Queue
+import Support
 import TestSupport
 
 /// Calls functions by lot as one login until the run's faults end: each by itself or several in a transaction, which is
