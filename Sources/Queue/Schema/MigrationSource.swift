@@ -39,9 +39,9 @@ public struct MigrationSource: Sendable {
   public let functions: [FunctionGroup]
   /// The number of the last migration of the baseline, which is the schema of version 1.0 and is applied as a whole; 0
   /// where there is none.
-  let baseline: Int
+  public let baseline: Int
   /// The checksums of the baseline's migrations, by number.
-  let baselineChecksums: [Int: String]
+  public let baselineChecksums: [Int: String]
   /// What is run at the end of every migration; nil for nothing.
   let finally: String?
 

@@ -177,5 +177,5 @@ public struct SchemaStatus: Sendable, Equatable {
   public let unknown: [Int]
 
   /// Whether a migrator of this program would change nothing.
-  var isCurrent: Bool { pending.isEmpty && outdatedFunctions.isEmpty && unknown.isEmpty }
+  public var isCurrent: Bool { pending.isEmpty && outdatedFunctions.isEmpty && unknown.isEmpty }
 }

@@ -1,6 +1,6 @@
-import Control
+@testable import Control
 import Foundation
-import Queue
+@testable import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
