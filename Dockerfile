@@ -14,6 +14,7 @@ RUN apt-get update -q \
 WORKDIR /src
 COPY Package.swift ./
 COPY sql ./sql
+COPY Plugins ./Plugins
 COPY Sources ./Sources
 COPY Tests ./Tests
 COPY Benchmarks ./Benchmarks

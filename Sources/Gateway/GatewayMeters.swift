@@ -24,7 +24,7 @@ enum GatewayMetrics {
     help: "Answers to apps by their HTTP status")
   static let uploads = MetricDefinition(
     "analysis_gateway_uploads_total", .counter, labels: ["outcome"],
-    help: "Photos that apps have sent, by what came of them")
+    help: "Photos that apps have sent, by outcome")
   static let uploadDuration = MetricDefinition(
     "analysis_gateway_upload_duration_seconds", .histogram,
     help: "Time from a whole photo to its answer, for those that were queued")

@@ -35,7 +35,7 @@ struct Meters: Sendable {
   let lastSuccess: Gauge
   let inFlight: Gauge
   let waiting: Gauge
-  /// Events that webhooks were sent, by what came of them: `delivered`, `failed` or `gone`.
+  /// Events that webhooks were sent, by outcome: `delivered`, `failed` or `gone`.
   let deliveries: LabelledCounter
   /// Endpoints that are not called at present, or only by a probe.
   let endpointsShut: Gauge

@@ -6,7 +6,7 @@ enum DoctorCommand {
   static let deep = Flag("deep", help: "Recount everybody's use too, which reads all jobs.")
   static let longTransaction = Option(
     "long-transaction", .duration(in: .zero...(.seconds(86_400))), default: .seconds(300),
-    help: "How long a transaction may last before it is told of.")
+    help: "How long a transaction may last before it is reported.")
   static let maxWait = Option<Duration?>(
     "max-wait", .duration(in: .zero...(.seconds(31_536_000))),
     help: "How long a job may wait before it is wrong; any time when left out.")

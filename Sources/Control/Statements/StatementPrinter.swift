@@ -27,7 +27,7 @@ struct StatementPrinter {
     case .signal(SIGXCPU): throw failure("made no PDF: it took more of the processor's time than it may")
     case .signal(SIGKILL): throw failure("made no PDF: it was killed, perhaps since memory was short")
     case .signal(let signal): throw failure("made no PDF: it crashed (signal \(signal))")
-    case .unknown: throw failure("made no PDF: it ended, and nobody knows how")
+    case .unknown: throw failure("made no PDF: it ended for an unknown reason")
     }
   }
 

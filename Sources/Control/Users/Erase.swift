@@ -204,7 +204,9 @@ struct PersonErasure: Sendable {
         throw CommandFailure(
           .tryLater,
           "the person is erased (number \(erasure.userID)), but there is no receipt: \(error)",
-          advice: "Have it written again: analysisctl erase --number \(erasure.userID) --receipt FILE.")
+          advice:
+            "Have it written again: analysisctl erase --number \(erasure.userID) --confirm \(erasure.userID) --receipt FILE."
+        )
       }
     }
     return response

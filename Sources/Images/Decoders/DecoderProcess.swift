@@ -93,7 +93,7 @@ final class DecoderProcess: Sendable {
     case .closed: break
     }
     switch ending {
-    case .unknown: return .notProcessed("its decoder ended, and nobody knows how")
+    case .unknown: return .notProcessed("its decoder ended for an unknown reason")
     case .code(let code): return .decoderFailed("it ended with \(code)")
     case .signal(SIGXCPU):
       return .decoderFailed("it took more of the processor's time than a picture may take")

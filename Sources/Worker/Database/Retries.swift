@@ -55,7 +55,7 @@ struct Retries {
     // Powers of two: a long outage does not fill the log.
     if attempt & (attempt - 1) == 0 {
       worker.log.warning(
-        "The database did not do what was asked; trying again",
+        "A call of the database failed; trying again",
         ["task": .string(what), "attempt": .int(Int64(attempt)), "error": .string(error.description)])
     }
     await wait(after: error, attempt)

@@ -42,7 +42,7 @@ enum WorkerMetrics {
     help: "Images that were not sent, by the reason")
   static let deliveries = MetricDefinition(
     "analysis_worker_webhook_deliveries_total", .counter, labels: ["outcome"],
-    help: "Events that this worker has sent to webhooks, by what came of them")
+    help: "Events that this worker has sent to webhooks, by outcome")
   static let databaseErrors = MetricDefinition(
     "analysis_worker_database_errors_total", .counter, help: "Statements that failed and were tried again")
   static let connects = MetricDefinition(

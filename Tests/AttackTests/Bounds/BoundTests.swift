@@ -39,12 +39,12 @@ struct BoundTests {
     let typed = [
       "p_user text": "'user'", "p_name text": "'throat'", "p_kind text": "'throat'",
       "p_priority text": "'normal'", "p_image bytea[]": "ARRAY['x'::bytea]",
-      "p_image bytea": "'\\xffd8ff'::bytea", "p_images bytea[]": "ARRAY['\\xffd8ff'::bytea]",
+      "p_image bytea": "E'\\\\xffd8ff'::bytea", "p_images bytea[]": "ARRAY[E'\\\\xffd8ff'::bytea]",
       // A month that has not begun, as a change of somebody's periods needs.
       "p_from smallint": "(analysis.period_of(now(), 'UTC') + 1)::smallint",
       "p_to smallint": "(analysis.period_of(now(), 'UTC') + 2)::smallint",
       "p_kinds text[]": "'{throat}'::text[]", "p_priorities text[]": "'{normal}'::text[]",
-      "p_sha256 bytea": "sha256('\\xffd8ff')", "p_encrypted_by bigint": "NULL::bigint",
+      "p_sha256 bytea": "sha256(E'\\\\xffd8ff')", "p_encrypted_by bigint": "NULL::bigint",
       "p_wrapped_key bytea": "NULL::bytea", "p_size integer[]": "'{640,480}'::int[]",
     ]
     let ofType = [
@@ -196,7 +196,7 @@ struct BoundTests {
         """)
       try await withLogin(of: LeakTests.roles, in: queue) { (login) async throws in
         // A login that has submitted before.
-        _ = try await login.query("SELECT analysis.submit_image('user', 'throat', '\\xffd8ff')")
+        _ = try await login.query("SELECT analysis.submit_image('user', 'throat', E'\\\\xffd8ff')")
         var used: Set<String> = []
         var looked = 0
         for (index, function) in try await functions(queue).enumerated() where index % 4 == part {

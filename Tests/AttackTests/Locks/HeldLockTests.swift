@@ -25,9 +25,9 @@ struct HeldLockTests {
       ARRAY['new'::bytea], NULL, NULL, NULL, NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
     """,
     "add_refusals": "analysis.add_refusals(job('batch'), '{ann}', '{held}')",
-    "submit_image": "analysis.submit_image('ann', 'throat', '\\xffd8ff')",
+    "submit_image": "analysis.submit_image('ann', 'throat', E'\\\\xffd8ff')",
     "submit_images": """
-    analysis.submit_images('{ann}', '{throat}', ARRAY['\\xffd8ff'::bytea], p_batch => job('batch'),
+    analysis.submit_images('{ann}', '{throat}', ARRAY[E'\\\\xffd8ff'::bytea], p_batch => job('batch'),
       p_references => '{held}')
     """,
     "uncancel": "analysis.uncancel(0::smallint, array[job('undone')])",
@@ -45,10 +45,10 @@ struct HeldLockTests {
     "record_report": "analysis.record_report(0::smallint, \(secret), '{}')",
     "retire": "analysis.retire(0::smallint, \(secret))",
     "complete": """
-    analysis.complete(\(leased), '{a}', '{NULL}', '{"[]"}', '{0}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    analysis.complete(\(leased), '{a}', ARRAY[NULL::timestamptz], '{"[]"}', '{0}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
       NULL, NULL, '{-1}', '{-1}', '{false}', '{false}', '{1}', '{1}', NULL, NULL, 'test')
     """,
-    "fail": "analysis.fail(\(leased), '{NULL}', \(failed))",
+    "fail": "analysis.fail(\(leased), ARRAY[NULL::bigint], \(failed))",
     "release": "analysis.release(\(leased), 0)",
     "disclaim": "analysis.disclaim(0::smallint, \(secret), 100, 1)",
     "rescue": "analysis.rescue(0::smallint, 100, 0)",
@@ -93,7 +93,7 @@ struct HeldLockTests {
     "replay_webhook": "analysis.replay_webhook(job('webhook')::int, '2000-01-01', NULL, NULL, false)",
     "claim_deliveries": "analysis.claim_deliveries(0::smallint, \(secret), '{}', 10, 10)",
     "finish_deliveries": """
-    analysis.finish_deliveries(0::smallint, \(secret), array[job('event')], '{failed}', '{NULL}', '{NULL}')
+    analysis.finish_deliveries(0::smallint, \(secret), array[job('event')], '{failed}', ARRAY[NULL::text], ARRAY[NULL::bigint])
     """,
     "purge_deliveries": "analysis.purge_deliveries(0::smallint, 100)",
     "add_token": "analysis.add_token(0::smallint, 'ann', sha256('new'), 'held', NULL)",
@@ -175,7 +175,7 @@ struct HeldLockTests {
     "analysis.claim(0::smallint, sha256('2'), 950, '{5}', '{0}', '{1}', 1, 60000)",
     "analysis.heartbeat(0::smallint, sha256('2'), '{500}', 60000, 'host', 1, 'test', 0)",
     """
-    analysis.complete(0::smallint, sha256('2'), '{500}'::bigint[], array[job('other')], '{a}', '{NULL}', '{"[]"}', '{0}',
+    analysis.complete(0::smallint, sha256('2'), '{500}'::bigint[], array[job('other')], '{a}', ARRAY[NULL::timestamptz], '{"[]"}', '{0}',
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{-1}', '{-1}', '{false}', '{false}', '{1}', '{1}', NULL,
       NULL, 'test')
     """,
@@ -197,9 +197,9 @@ struct HeldLockTests {
     analysis.submit_in_batch(job('theirs'), '{other}', 0::smallint, '{bob}', '{1}', '{1}', ARRAY[sha256('fresh')],
       ARRAY['fresh'::bytea], NULL, NULL, NULL, NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
     """,
-    "analysis.submit_image('bob', 'throat', '\\xffd8ff')",
+    "analysis.submit_image('bob', 'throat', E'\\\\xffd8ff')",
     """
-    analysis.submit_images('{bob}', '{throat}', ARRAY['\\xffd8ff'::bytea], p_batch => job('theirs'),
+    analysis.submit_images('{bob}', '{throat}', ARRAY[E'\\\\xffd8ff'::bytea], p_batch => job('theirs'),
       p_references => '{other}')
     """,
     "analysis.add_refusals(job('theirs'), '{bob}', '{other}')",
@@ -226,7 +226,7 @@ struct HeldLockTests {
     "analysis.set_plan_limit('free', 8, NULL)", "analysis.retry_dead(0::smallint, array[job('dead')])",
     "analysis.close_usage((analysis.period_of(now(), 'UTC') - 2)::smallint)",
     "analysis.purge_audit(100, now(), false, 1000)",
-    "analysis.finish_deliveries(0::smallint, sha256('2'), array[job('told')], '{failed}', '{NULL}', '{NULL}')",
+    "analysis.finish_deliveries(0::smallint, sha256('2'), array[job('told')], '{failed}', ARRAY[NULL::text], ARRAY[NULL::bigint])",
     "analysis.uncancel(0::smallint, array[job('undone')])",
     "analysis.set_plan(0::smallint, 'bob', 'free', NULL)",
     "analysis.import_users(0::smallint, '[{\"user\": \"bob\", \"zone\": \"Asia/Jakarta\"}]', true, false)",

@@ -24,7 +24,7 @@ struct LockWaitTests {
       try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
         try await login.withConnection { (connection) async throws in
           try await connection.execute(
-            script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', '\\xffd8ff')")
+            script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', E'\\\\xffd8ff')")
           try await holder.stays(connection, in: queue) { () async throws in
             let error = await #expect(throws: PostgreSQLError.self) { try await queue.create([Ask("ann")]) }
             #expect(error?.sqlState == "55P03")
@@ -158,7 +158,7 @@ struct LockWaitTests {
       try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
         try await login.withConnection { (connection) async throws in
           try await connection.execute(
-            script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', '\\xffd8ff')")
+            script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', E'\\\\xffd8ff')")
           try await holder.stays(connection, in: queue) { () async throws in
             let error = await #expect(throws: PostgreSQLError.self) {
               try await queue.execute("SELECT analysis.await_submits()")

@@ -128,15 +128,15 @@ struct OwnJobsTests {
         for _ in 1...3 {
           try await login.withConnection { (connection) async throws in
             try await connection.execute(
-              script: "BEGIN; SELECT analysis.submit_image('user', 'throat', '\\xffd8ff'); ROLLBACK")
+              script: "BEGIN; SELECT analysis.submit_image('user', 'throat', E'\\\\xffd8ff'); ROLLBACK")
           }
         }
-        _ = try await login.query("SELECT analysis.submit_image('user', 'throat', '\\xffd8ff')")
+        _ = try await login.query("SELECT analysis.submit_image('user', 'throat', E'\\\\xffd8ff')")
         #expect(try await queue.numbers("SELECT submitter FROM analysis.job") == [77])
       }
       try await withLogin("late", of: ["submitter"], in: queue) { (login) async throws in
         let error = await #expect(throws: PostgreSQLError.self) {
-          try await login.query("SELECT analysis.submit_image('user', 'throat', '\\xffd8ff')")
+          try await login.query("SELECT analysis.submit_image('user', 'throat', E'\\\\xffd8ff')")
         }
         #expect(error?.sqlState == "53400")
       }
@@ -147,10 +147,11 @@ struct OwnJobsTests {
   func keys() async throws {
     try await withCheckedQueue { (queue) async throws in
       try await queue.addUser("user")
-      let submit = "SELECT outcome, job_id FROM analysis.submit_image('user', 'throat', '\\xffd8ff', 'key')"
+      let submit =
+        "SELECT outcome, job_id FROM analysis.submit_image('user', 'throat', E'\\\\xffd8ff', 'key')"
       let ask = "SELECT count(*) FROM analysis.job_state('user', $1)"
       let billed = """
-        SELECT count(*) FROM analysis.billed_before(0::smallint, '{user}', '{1}', '{key}', ARRAY[sha256('\\xffd8ff')])
+        SELECT count(*) FROM analysis.billed_before(0::smallint, '{user}', '{1}', '{key}', ARRAY[sha256(E'\\\\xffd8ff')])
         """
       try await withLogin("one", of: ["submitter"], in: queue) { (one) async throws in
         try await withLogin("two", of: ["submitter"], in: queue) { (two) async throws in
@@ -185,7 +186,7 @@ struct OwnJobsTests {
     try await withCheckedQueue { (queue) async throws in
       for user in ["one", "two"] { try await queue.addUser(user) }
       func submit(_ user: String) -> String {
-        "SELECT job_id FROM analysis.submit_image('\(user)', 'throat', '\\xffd8ff', 'key')"
+        "SELECT job_id FROM analysis.submit_image('\(user)', 'throat', E'\\\\xffd8ff', 'key')"
       }
       try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
         let second = ConnectionPool(login.configuration, on: queue.loop, size: 1)

@@ -46,7 +46,7 @@ struct PermittedWorkTests {
   @Test(
     "Each does by the functions what is its own",
     arguments: [
-      ("submitter", "SELECT analysis.submit_image('u', 'throat', '\\xffd8ff'::bytea)"),
+      ("submitter", "SELECT analysis.submit_image('u', 'throat', E'\\\\xffd8ff'::bytea)"),
       ("submitter", "SELECT analysis.open_batch('ward 3')"),
       ("submitter", "SELECT analysis.list_batches(NULL, NULL, 10, 100)"),
       ("clinician", "SELECT analysis.batch_counts(0::smallint, '{1}')"),

@@ -117,7 +117,7 @@ extension SQLAttack {
       .refused("42501")),
     SQLAttack(
       .gateway, "submits as a back-end does",
-      "SELECT * FROM analysis.submit_image('sue-south', 'throat', '\\xffd8ff'::bytea)", .refused("42501")),
+      "SELECT * FROM analysis.submit_image('sue-south', 'throat', E'\\\\xffd8ff'::bytea)", .refused("42501")),
     SQLAttack(
       .gateway, "wakes the workers of a shard that there cannot be",
       "SELECT analysis.notify_workers(-1::smallint)", .refused("22023")),

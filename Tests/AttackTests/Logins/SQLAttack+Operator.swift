@@ -284,7 +284,7 @@ extension SQLAttack {
       .administrator, "sets a logo without end",
       """
       SELECT analysis.set_clinic('north', NULL, NULL, NULL, NULL,
-        '\\xffd8ffc0000b08001000200101' || convert_to(repeat('x', 1000000), 'UTF8') || '\\xffd9')
+        E'\\\\xffd8ffc0000b08001000200101' || convert_to(repeat('x', 1000000), 'UTF8') || E'\\\\xffd9')
       """, .refused("22023")),
     SQLAttack(
       .administrator, "turns a clinic's address round",

@@ -7,11 +7,11 @@ extension SQLAttack {
       .submitter, "reads the events of webhooks", "SELECT * FROM analysis.webhook_event", .refused("42501")),
     SQLAttack(
       .submitter, "submits for a person whom nobody added",
-      "SELECT o_outcome FROM (SELECT outcome AS o_outcome FROM analysis.submit_image('mallory', 'throat', '\\xffd8ff'::bytea)) t",
+      "SELECT o_outcome FROM (SELECT outcome AS o_outcome FROM analysis.submit_image('mallory', 'throat', E'\\\\xffd8ff'::bytea)) t",
       .answers("(refused)")),
     SQLAttack(
       .submitter, "submits a type that there is not",
-      "SELECT outcome FROM analysis.submit_image('ann-north', 'nose', '\\xffd8ff'::bytea)",
+      "SELECT outcome FROM analysis.submit_image('ann-north', 'nose', E'\\\\xffd8ff'::bytea)",
       .answers("(refused)")),
     SQLAttack(
       .submitter, "submits a picture larger than any may be",
@@ -21,11 +21,11 @@ extension SQLAttack {
       """, .answers("(refused)")),
     SQLAttack(
       .submitter, "submits for the year 294000",
-      "SELECT outcome FROM analysis.submit_image('ann-north', 'throat', '\\xffd8ff'::bytea, p_at => '294000-01-01')",
+      "SELECT outcome FROM analysis.submit_image('ann-north', 'throat', E'\\\\xffd8ff'::bytea, p_at => '294000-01-01')",
       .answers("(refused)")),
     SQLAttack(
       .submitter, "submits under a key without end",
-      "SELECT outcome FROM analysis.submit_image('ann-north', 'throat', '\\xffd8ff'::bytea, p_key => repeat('k', 1000000))",
+      "SELECT outcome FROM analysis.submit_image('ann-north', 'throat', E'\\\\xffd8ff'::bytea, p_key => repeat('k', 1000000))",
       .answers("(refused)")),
     SQLAttack(
       .submitter, "submits with lists of different lengths",
@@ -55,13 +55,13 @@ extension SQLAttack {
     SQLAttack(
       .submitter, "submits an image into another back-end's batch",
       """
-      SELECT * FROM analysis.submit_images('{ann-north}', '{throat}', ARRAY['\\xffd8ff'::bytea], p_batch => {batch})
+      SELECT * FROM analysis.submit_images('{ann-north}', '{throat}', ARRAY[E'\\\\xffd8ff'::bytea], p_batch => {batch})
       """,
       .refused("22023")),
     SQLAttack(
       .submitter, "submits with a reference without end",
       """
-      SELECT outcome, argument FROM analysis.submit_images('{ann-north}', '{throat}', ARRAY['\\xffd8ff'::bytea],
+      SELECT outcome, argument FROM analysis.submit_images('{ann-north}', '{throat}', ARRAY[E'\\\\xffd8ff'::bytea],
         p_references => ARRAY[repeat('x', 1000000)])
       """,
       .answers("(refused,p_references)")),
@@ -128,7 +128,7 @@ extension SQLAttack {
       .submitter, "submits more images than one call may",
       """
       SELECT * FROM analysis.submit_images(array_fill('ann-north'::text, ARRAY[1001]),
-        array_fill('throat'::text, ARRAY[1001]), array_fill('\\xffd8ff'::bytea, ARRAY[1001]))
+        array_fill('throat'::text, ARRAY[1001]), array_fill(E'\\\\xffd8ff'::bytea, ARRAY[1001]))
       """, .refused("22023")),
     SQLAttack(
       .submitter, "submits bytes that are no picture among many",
@@ -137,7 +137,7 @@ extension SQLAttack {
     SQLAttack(
       .submitter, "learns by an error what is another's",
       """
-      SELECT * FROM analysis.submit_images('{ann-north}', '{nose}', ARRAY['\\xffd8ff'::bytea], p_errors => true)
+      SELECT * FROM analysis.submit_images('{ann-north}', '{nose}', ARRAY[E'\\\\xffd8ff'::bytea], p_errors => true)
       """, .refused("22023")),
     SQLAttack(
       .submitter, "undoes the cancellation of another back-end's job",

@@ -20,11 +20,11 @@ struct WorkerSecretTests {
     let failed = "'{true}', '{server}', NULL, '{no}', NULL, NULL, '{1}'::smallint[], '{false}', NULL"
     return [
       """
-      SELECT analysis.complete(\(leased), '{a}', '{NULL}', '{"[]"}', '{0}', NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+      SELECT analysis.complete(\(leased), '{a}', ARRAY[NULL::timestamptz], '{"[]"}', '{0}', NULL, NULL, NULL, NULL, NULL, NULL, NULL,
         NULL, NULL, NULL, '{-1}', '{-1}', '{false}', '{false}', '{1}', '{1}', NULL, NULL, 'test')
       """,
       "SELECT * FROM analysis.fail(\(leased), '{0}', \(failed))",
-      "SELECT * FROM analysis.fail(\(leased), '{NULL}', \(failed))",
+      "SELECT * FROM analysis.fail(\(leased), ARRAY[NULL::bigint], \(failed))",
       "SELECT analysis.release(\(leased), 0)",
       "SELECT analysis.disclaim(0::smallint, \(secret), 100, 4)",
       "SELECT analysis.heartbeat(0::smallint, \(secret), '{100}', 1, 'host', 1, 'test', 0)",

@@ -121,7 +121,7 @@ struct PictureAttackTests {
       try await clinic.queue.execute(
         "UPDATE analysis.setting SET value = 'yes' WHERE name = 'require_encryption'")
       let refused = try await clinic.queue.text(
-        "SELECT outcome || ' ' || reason FROM analysis.submit_image('ann', 'throat', '\\xffd8ff'::bytea)")
+        "SELECT outcome || ' ' || reason FROM analysis.submit_image('ann', 'throat', E'\\\\xffd8ff'::bytea)")
       #expect(refused.hasPrefix("refused ") && refused.contains("analysisctl submit"))
       let told = try await clinic.submit("ann", [files[1]], encrypted: false, code: 4)
       #expect(told.contains("--key-file"), "\(told)")

@@ -95,9 +95,9 @@ struct KeptEndTamperingTests {
       sql: """
         DELETE FROM analysis.audit_head;
         INSERT INTO analysis.audit_head (installation, id, hash, first_id, first_previous)
-        VALUES ('00000000-0000-4000-8000-000000000000', 0, '\\x00', 1, decode(repeat('00', 32), 'hex'));
+        VALUES ('00000000-0000-4000-8000-000000000000', 0, E'\\\\x00', 1, decode(repeat('00', 32), 'hex'));
         UPDATE analysis.audit SET object = 'thing:0';
-        """.replacing("'\\x00'", with: "decode(repeat('00', 32), 'hex')") + rewritten(from: 1),
+        """.replacing("E'\\\\x00'", with: "decode(repeat('00', 32), 'hex')") + rewritten(from: 1),
       faults: [
         "-: ends of installation NUMBER were kept there, the last on TIME: either the number of this one was "
           + "changed, or two share the place",

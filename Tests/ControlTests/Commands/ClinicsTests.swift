@@ -62,7 +62,7 @@ struct ClinicsTests {
         try await queue.number(
           """
           SELECT count(*) FROM analysis.logo
-          WHERE substr(bytes, 1, 3) = '\\xffd8ff' AND position('somebody'::bytea IN bytes) = 0
+          WHERE substr(bytes, 1, 3) = E'\\\\xffd8ff' AND position('somebody'::bytea IN bytes) = 0
             AND sha256 = sha256(bytes)
           """) == 2)
       let before = await control("clinics", "show", "north", "--json").output

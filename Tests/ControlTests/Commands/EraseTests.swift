@@ -135,9 +135,11 @@ struct EraseTests {
       #expect(
         erased.messages.contains("the person is erased (number \(number)), but there is no receipt"),
         "\(erased.messages)")
-      #expect(erased.messages.contains("analysisctl erase --number \(number) --receipt FILE"))
+      #expect(
+        erased.messages.contains("analysisctl erase --number \(number) --confirm \(number) --receipt FILE"))
       #expect(try await told(queue) == 0)
-      let again = await queue.control("erase", "--number", "\(number)", "--receipt", files.path("again.json"))
+      let again = await queue.control(
+        "erase", "--number", "\(number)", "--confirm", "\(number)", "--receipt", files.path("again.json"))
       #expect(again.code == .done, "\(again.messages)")
       #expect(try files.text("again.json").contains("\(number)"))
     }
@@ -166,7 +168,7 @@ struct EraseTests {
       let outcome = try await withThrowingTaskGroup(of: Control.Ran?.self) { group in
         try await queue.pool.transaction { transaction in
           _ = try await transaction.query(
-            "SELECT * FROM analysis.submit_image('u1', 'throat', '\\xffd8ff'::bytea)")
+            "SELECT * FROM analysis.submit_image('u1', 'throat', E'\\\\xffd8ff'::bytea)")
           group.addTask { await queue.control("erase", "--user", "u1", "--confirm", "u1", "--cancel-open") }
           try await queue.untilSomebodyWaits()
         }

@@ -75,13 +75,14 @@ struct MigrateTests {
         INSERT INTO analysis.schema_migration (number, name, checksum)
         VALUES (11, '0011_billing', 'x'), (30, '0030_doors', 'x')
         """)
-      let said =
-        "The database was made by a development version: it has the migration 0010_operations, which no release has. "
-        + "Run analysisctl migrate on a new, empty database, or on one that a release made."
+      let said = [
+        "The database was made by a development version: it has the migration 0010_operations, which no release has.",
+        "Run analysisctl migrate on a new, empty database, or on one that a release made.",
+      ]
       for line in [["migrate"], ["migrate", "--dry-run"], ["status"]] {
         let ran = await queue.control.run(line)
         #expect(ran.code == .unreachable)
-        #expect(ran.messages.contains(said), "\(ran.messages)")
+        #expect(said.allSatisfy(ran.messages.contains), "\(ran.messages)")
       }
       let finding = try await queue.control.doctor().found.of("schema.version")
       #expect(finding.map(\.state) == ["wrong"])

@@ -122,10 +122,10 @@ struct NameFormTests {
       for name in [composed, decomposed] {
         #expect(try await queue.number("SELECT analysis.shard_of('\(name)')::int") == shard)
         #expect(await queue.control("users", "add", name).code == .refused)
-        #expect(await queue.control("users", "rename", "other", name).code == .refused)
+        #expect(await queue.control("users", "rename", "other", name, "--yes").code == .refused)
       }
       // Whose it was may have it again; and who has it now is not taken for them.
-      #expect(await queue.control("users", "rename", users[0], composed).code == .done)
+      #expect(await queue.control("users", "rename", users[0], composed, "--yes").code == .done)
       #expect(await queue.control("users", "show", decomposed).code == .done)
       try await queue.execute(
         "DELETE FROM analysis.renamed WHERE name_sha256 = sha256(convert_to('\(composed)', 'UTF8'))")

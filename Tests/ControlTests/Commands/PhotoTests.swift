@@ -50,7 +50,7 @@ struct PhotoTests {
       _ = await control("clinics", "add", "north", "--kind", "both")
       _ = await control("clinics", "assign", "u1", "north")
       #expect(await picture("u1") == "initials U")
-      let logo = "'\\xffd8ffc0000b080010002001ffd9'::bytea"
+      let logo = "E'\\\\xffd8ffc0000b080010002001ffd9'::bytea"
       try await queue.execute("SELECT analysis.set_clinic('north', NULL, NULL, NULL, NULL, \(logo))")
       #expect(await picture("u1") == "logo of pharmacy north")
       let name = "demoK25_2025-06-24_11:41:27.png"

@@ -20,7 +20,7 @@ struct CalledFunctionTests {
     let columns: Set<String>
   }
 
-  private static let sourceOfCalls = "SQLFiles/SQLFunction.swift"
+  private static let sourceOfCalls = "Queue/Schema/SQLFunction.swift"
 
   private static func calls() throws -> [Call] {
     let pattern = #/SQLFunction\(\s*"(\w+)",\s*(\d+)((?:,\s*"\w+")*)\s*\)/#

@@ -16,7 +16,7 @@ struct PurgeProcessTests {
     try await queue.pool.execute(
       script: """
         SELECT count(*) FROM analysis.account a, generate_series(1, \(count)) g,
-          LATERAL analysis.submit_image(a.user_ref, 'ear', '\\xffd8ff' || convert_to('image ' || g, 'UTF8')) s;
+          LATERAL analysis.submit_image(a.user_ref, 'ear', E'\\\\xffd8ff' || convert_to('image ' || g, 'UTF8')) s;
         INSERT INTO analysis.result (shard, period, kind, outcome, job_id, user_id, finished_at, attempt, calls)
         SELECT shard, period, kind, 2, id, user_id, now() - interval '2 days', 0, 0 FROM analysis.job;
         UPDATE analysis.job SET closed = true;

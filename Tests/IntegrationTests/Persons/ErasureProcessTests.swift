@@ -207,7 +207,7 @@ struct ErasureProcessTests {
       // A picture that was damaged is listed, and the rest written.
       let damaged = try await queue.number(
         """
-        UPDATE analysis.image i SET bytes = overlay(i.bytes PLACING '\\x0000000000000000' FROM 60)
+        UPDATE analysis.image i SET bytes = overlay(i.bytes PLACING E'\\\\x0000000000000000' FROM 60)
         WHERE i.id = (SELECT min(k.id) FROM analysis.image k JOIN analysis.account a USING (shard, user_id)
                       WHERE a.user_ref = '\(Self.user)')
         RETURNING i.id::int

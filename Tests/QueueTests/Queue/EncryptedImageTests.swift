@@ -155,7 +155,7 @@ struct EncryptedImageTests {
         return
       }
       let bySQL = try await queue.pool.query(
-        "SELECT outcome, reason FROM analysis.submit_image('clinic', 'throat', '\\xffd8ff'::bytea)"
+        "SELECT outcome, reason FROM analysis.submit_image('clinic', 'throat', E'\\\\xffd8ff'::bytea)"
       ).single()
       #expect(try bySQL.string(0) == "refused" && bySQL.string(1).contains("analysisctl submit"))
       #expect(try await queue.number("SELECT count(*) FROM analysis.image WHERE encrypted_by IS NULL") == 2)
@@ -240,7 +240,7 @@ struct EncryptedImageTests {
       #expect(try rows.map { try $0.string(0) } == ["created", "created"])
       #expect(try await queue.number("SELECT count(*) FROM analysis.image WHERE encrypted_by IS NULL") == 2)
       let image = try await queue.pool.query(
-        "SELECT outcome FROM analysis.submit_image('clinic', 'throat', '\\xffd8ff'::bytea)"
+        "SELECT outcome FROM analysis.submit_image('clinic', 'throat', E'\\\\xffd8ff'::bytea)"
       ).single()
       #expect(try image.string(0) == "created")
     }

@@ -66,7 +66,7 @@ struct BatchTests {
         let adding = """
           SELECT outcome, argument FROM analysis.submit_images(
             '{u,nobody,u,u}', '{throat,throat,throat,throat}',
-            ARRAY['\\xffd8ff', '\\xffd8ff', 'no image', '\\xffd8ff']::bytea[], '{a,b,c,d}',
+            ARRAY[E'\\\\xffd8ff', E'\\\\xffd8ff', 'no image', E'\\\\xffd8ff']::bytea[], '{a,b,c,d}',
             p_batch => \(batch), p_references => ARRAY['visit-1', NULL, NULL, E'turned\\nround'])
           """
         for _ in 0..<2 {
@@ -82,7 +82,7 @@ struct BatchTests {
           try await queue.addUser("nobody")
           let beside = """
             SELECT string_agg(outcome, ' ') FROM analysis.submit_images(
-              '{nobody,stranger}', '{throat,throat}', ARRAY['\\xffd8ff', '\\xffd8ff']::bytea[], '{b,f}',
+              '{nobody,stranger}', '{throat,throat}', ARRAY[E'\\\\xffd8ff', E'\\\\xffd8ff']::bytea[], '{b,f}',
               p_batch => \(batch))
             """
           #expect(try await login.query(beside).single().string(0) == "created refused")
@@ -238,7 +238,7 @@ struct BatchTests {
           #expect(try await open(one, "other") != batch)
           #expect(try await open(two, "run") != batch)
           let adding = """
-            SELECT * FROM analysis.submit_images('{u}', '{throat}', ARRAY['\\xffd8ff'::bytea], p_batch => \(batch))
+            SELECT * FROM analysis.submit_images('{u}', '{throat}', ARRAY[E'\\\\xffd8ff'::bytea], p_batch => \(batch))
             """
           #expect(try await one.query(adding).single().string("outcome") == "created")
           let error = await #expect(throws: PostgreSQLError.self) { _ = try await two.query(adding) }
@@ -348,7 +348,7 @@ struct BatchTests {
         try await queue.execute("SELECT analysis.prepare_months()")
         _ = try await open.query(
           """
-          SELECT analysis.submit_images('{u}', '{throat}', ARRAY['\\xffd8ff']::bytea[], p_batch => $1)
+          SELECT analysis.submit_images('{u}', '{throat}', ARRAY[E'\\\\xffd8ff']::bytea[], p_batch => $1)
           """, [.int64(old)])
       }
       try await queue.execute("SELECT analysis.prepare_months()")
@@ -473,7 +473,7 @@ struct BatchTests {
           SELECT * FROM analysis.billed_before(0::smallint, '{u,u}', '{1,1}', NULL, ARRAY[sha256('done'), NULL])
           """
         #expect(try await login.query(asked).count == 0)
-        _ = try await login.query("SELECT analysis.submit_image('u', 'throat', '\\xffd8ff')")
+        _ = try await login.query("SELECT analysis.submit_image('u', 'throat', E'\\\\xffd8ff')")
         #expect(try await login.query(asked).map { try $0.int(0) } == [2])
       }
     }

@@ -37,7 +37,7 @@ private enum Operation: String, CaseIterable {
     case .submitBatch:
       return """
         SELECT analysis.submit_images('{\(stage.low),\(stage.high)}', '{throat,ear}',
-          ARRAY['\\xffd8ff01', '\\xffd8ff02']::bytea[], p_batch => analysis.open_batch('ward', '\(stage.name)'),
+          ARRAY[E'\\\\xffd8ff01', E'\\\\xffd8ff02']::bytea[], p_batch => analysis.open_batch('ward', '\(stage.name)'),
           p_references => '{one,two}')
         """
     case .retry: return "SELECT analysis.retry_dead(0::smallint, \(stage.list(stage.dead)))"

@@ -1,9 +1,10 @@
 import Foundation
 import PostgreSQL
-@testable import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
+
+@testable import Queue
 
 @Suite("Programs of the version before")
 struct ReleasedTests {

@@ -6,7 +6,7 @@ import Testing
 @Suite("Dates beside zones in the tests")
 struct SettledDateTests {
   /// The places where a date after 2021 stands beside a zone with clocks of a place: in one test or declaration; in a
-  /// file whose helpers name a zone; in a target whose folder `Support` does.
+  /// file whose helpers name a zone; in or below a folder whose folder `Support` does.
   ///
   /// - Parameter files: The texts by their paths.
   private static func unsettled(in files: [String: String]) -> [String] {
@@ -16,10 +16,11 @@ struct SettledDateTests {
     func isZoned(_ path: String) -> Bool {
       members[path]?.contains { !$0.contains("  @Test") && $0.contains(zone) } == true
     }
-    let zonedTargets = Set(
-      files.keys.filter { $0.contains("/Support/") && isZoned($0) }.map { $0.prefix { $0 != "/" } })
+    let zonedFolders = files.keys.filter(isZoned).compactMap { path in
+      path.range(of: "/Support/").map { "\(path[..<$0.lowerBound])/" }
+    }
     return files.keys.sorted().flatMap { path in
-      let isBeside = isZoned(path) || zonedTargets.contains(path.prefix { $0 != "/" })
+      let isBeside = isZoned(path) || zonedFolders.contains(where: path.hasPrefix)
       return (members[path] ?? []).filter { isBeside || $0.contains(zone) }
         .flatMap { $0.matches(of: date).map { "\(path): \($0.output.0)" } }
     }
@@ -37,7 +38,7 @@ struct SettledDateTests {
     #expect(Self.unsettled(in: files) == [])
   }
 
-  @Test("are seen in the same test, beside a helper's zone, and beside that of the target's support")
+  @Test("are seen in the same test, beside a helper's zone, and beside that of the folder's support")
   func seen() {
     let plain = "  @Test(\"a\")\n  func a() {\n    at(\"2026-11-01\")\n  }"
     let zoned = "  @Test(\"b\")\n  func b() {\n    zone(\"Asia/Jakarta\")\n  }"
@@ -50,5 +51,6 @@ struct SettledDateTests {
     #expect(Self.unsettled(in: ["T/A.swift": plain, "T/B.swift": helper, "U/Support/A.swift": helper]) == [])
     #expect(
       Self.unsettled(in: ["T/D/A.swift": plain, "T/Support/B.swift": helper]) == ["T/D/A.swift: 2026-11-01"])
+    #expect(Self.unsettled(in: ["T/D/A.swift": plain, "T/E/Support/B.swift": helper]) == [])
   }
 }

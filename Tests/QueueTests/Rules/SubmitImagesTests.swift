@@ -118,7 +118,7 @@ struct SubmitImagesTests {
         try await login.execute(
           script: """
             DO $$ DECLARE v_detail text; BEGIN
-              PERFORM analysis.submit_images('{ann,\(user)}', '{ear,\(kind)}', ARRAY['\\xffd8ff', '\(Self.text(image))']::bytea[],
+              PERFORM analysis.submit_images('{ann,\(user)}', '{ear,\(kind)}', ARRAY[E'\\\\xffd8ff', '\(Self.text(image))']::bytea[],
                 p_errors => true);
             EXCEPTION WHEN OTHERS THEN
               GET STACKED DIAGNOSTICS v_detail = PG_EXCEPTION_DETAIL;

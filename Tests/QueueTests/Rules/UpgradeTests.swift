@@ -1,9 +1,10 @@
-@testable import Control
 import Foundation
-@testable import Queue
 import QueueTestSupport
 import TestSupport
 import Testing
+
+@testable import Control
+@testable import Queue
 
 @Suite("A database of version 1.0 that is migrated")
 struct UpgradeTests {
@@ -54,7 +55,7 @@ struct UpgradeTests {
       // Its key is kept as 1.0 kept it.
       #expect(
         try await queue.texts(
-          "SELECT outcome || job_id FROM analysis.submit_image('plain', 'throat', '\\xffd8ff01', 'key')")
+          "SELECT outcome || job_id FROM analysis.submit_image('plain', 'throat', E'\\\\xffd8ff01', 'key')")
           == ["duplicate1"])
       #expect(
         try await queue.texts("SELECT o_outcome FROM analysis.retry_dead(0::smallint, '{3}')") == ["requeued"]

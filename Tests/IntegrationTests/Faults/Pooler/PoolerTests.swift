@@ -68,7 +68,7 @@ struct PoolerTests {
             worker.send(SIGTERM)
             let ended = await worker.ended()
             #expect(ended.code == 0, "\(ended.messages)")
-            #expect(!ended.messages.contains("did not do what was asked"), "\(ended.messages)")
+            #expect(!ended.messages.contains("A call of the database failed"), "\(ended.messages)")
           }
           try await withQueue(in: database) { queue in
             #expect(

@@ -114,7 +114,7 @@ struct ConflictTests {
         ConnectionConfiguration(faulty.cluster.conninfo()), on: faulty.queue.loop)
       _ = try await dozing.query("BEGIN")
       let taken = try await dozing.query(
-        "SELECT outcome FROM analysis.submit_image('\(faulty.installation.user)', 'throat', '\\xffd8ff')"
+        "SELECT outcome FROM analysis.submit_image('\(faulty.installation.user)', 'throat', E'\\\\xffd8ff')"
       ).single().string(0)
       #expect(taken == "created")
       // It holds the user's row: this one waits until the server has cut it.
