@@ -1,3 +1,4 @@
+internal import Cmicrohttpd
 internal import Glibc
 internal import Support
 internal import Synchronization

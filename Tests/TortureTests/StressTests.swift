@@ -1,6 +1,6 @@
-@testable import Support
 import Testing
 
+@testable import Support
 @testable import TortureKit
 
 @Suite("The stress of the torture run: what is drawn, and what is a fault")

@@ -60,7 +60,7 @@ struct UpgradeTests {
       #expect(
         try await queue.texts("SELECT o_outcome FROM analysis.retry_dead(0::smallint, '{3}')") == ["requeued"]
       )
-      #expect(try await queue.number("SELECT o_requeued FROM analysis.rescue(0::smallint, 10)") == 1)
+      #expect(try await queue.number("SELECT o_requeued FROM analysis.rescue(0::smallint, 10, 0)") == 1)
       #expect(
         try await queue.numbers(
           """

@@ -46,6 +46,8 @@ struct StressDraw {
   mutating func call() -> StressCall? {
     guard let function = functions.randomElement(using: &generator) else { return nil }
     var words = words()
+    // Of none that was opened, unless there is one.
+    words["reading"] = ["'x'"]
     var arguments: [String: String] = [:]
     if function.parameters.contains(where: { $0.name == "p_reading" || $0.name == "p_export" }),
       let reading = readings.randomElement(using: &generator)
