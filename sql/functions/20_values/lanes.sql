@@ -1,4 +1,4 @@
--- How lanes and attempts are written as numbers, and nowhere else but in AnalysisCore's Lane. The planner
+-- How lanes and attempts are written as numbers, and nowhere else but in the programs' Lane. The planner
 -- puts each of these expressions in the place of its call.
 
 -- A lane is four times the type of analysis, and the priority: 0 urgent, 1 normal, 2 bulk; 3 is the
