@@ -8,7 +8,7 @@ enum AuditKeepCommand {
     discussion: """
       The end of the chain is appended to the file, or sent to the journal, that --audit-ends names. Workers chain what is \
       recorded, every second; as the owner this command does so too. What is not chained yet is said, since the end \
-      does not tell of it. Every command keeps the end by itself when it has moved; a timer runs this one every 5 minutes \
+      does not cover it. Every command keeps the end by itself when it has moved; a timer runs this one every 5 minutes \
       for what was recorded by SQL and by workers. A file is not made: an administrator makes it so that nobody who \
       can write the database can change it. See audit verify --expect-from.
       """,
@@ -57,7 +57,7 @@ struct AuditKeepResponse: Presentable {
     guard let unchained, unchained.count > 0 else { return kept }
     let age = unchained.seconds.map { ", the oldest for \(Int($0)) s" } ?? ""
     return kept
-      + "This end does not tell of \(unchained.count) \(unchained.count == 1 ? "entry" : "entries") not chained yet\(age). "
-      + "Workers chain what is recorded; keep the end again when that is done.\n"
+      + "\(unchained.count) \(unchained.count == 1 ? "entry is" : "entries are") not chained yet\(age), and not "
+      + "covered by this end. Workers chain what is recorded; keep the end again when that is done.\n"
   }
 }

@@ -41,7 +41,7 @@ public struct AuditLog: Sendable {
     }.run(on: database)
   }
 
-  /// How many entries are not in the chain yet, which no end tells of, and for how many seconds the oldest.
+  /// How many entries are not in the chain yet, which no end covers, and for how many seconds the oldest.
   func unchained() async throws(JobQueueError) -> (count: Int, seconds: Double?) {
     try await Statement(
       SQLFunction("unchained", 0, "o_count", "o_seconds"), [],

@@ -80,10 +80,10 @@ struct AuditKeepTests {
         let kept = await own("audit", "keep")
         #expect(kept.code == .done, "\(kept.messages)")
         #expect(
-          kept.output.contains("This end does not tell of 1 entry not chained yet, the oldest for "),
+          kept.output.contains("1 entry is not chained yet, the oldest for "),
           "\(kept.output)")
         #expect(await own("resume", "--type", "ear").code == .done)
-        #expect(await own("audit", "keep").output.contains("tell of 2 entries not chained yet"))
+        #expect(await own("audit", "keep").output.contains("\n2 entries are not chained yet"))
         #expect(await own("audit", "keep", "--json").output.contains(#""unchained":2"#))
         // The owner chains them first.
         #expect(await control("audit", "keep").lines.count == 1)

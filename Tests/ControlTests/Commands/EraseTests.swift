@@ -124,7 +124,7 @@ struct EraseTests {
     }
   }
 
-  @Test("A receipt that could not be written is told with what was done, and can be written again")
+  @Test("A receipt that could not be written is reported with what was done, and can be written again")
   func unwritten() async throws {
     try await withQueue { (queue) async throws in
       try await plant(queue, isWaiting: false)

@@ -56,7 +56,7 @@ struct FindingsTests {
     }
   }
 
-  @Test("a file that could not be written is told with what was done, and the command can be repeated")
+  @Test("a file that could not be written is reported with what was done, and the command can be repeated")
   func unwritten() async throws {
     try await withQueue { (queue) async throws in
       let files = try TemporaryFolder()

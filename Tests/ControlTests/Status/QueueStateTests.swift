@@ -67,7 +67,7 @@ struct QueueStateTests {
   }
 
   @Test(
-    "is told without an operator's words to who may not see the pauses",
+    "is said without an operator's words to logins that may not see the pauses",
     arguments: [
       ("submitter", false), ("clinician", false), ("operator", true),
     ])
