@@ -64,6 +64,17 @@ struct StressTests {
       ])
   }
 
+  @Test("A number that its parameter's type cannot hold is never drawn")
+  func range() {
+    let claim = StressFunction(
+      name: "claim", isProcedure: false, parameters: [.init(name: "p_lease", type: "integer")], defaults: 0)
+    var draw = StressDraw(login: "stress_worker", functions: [claim], seed: 1)
+    for _ in 0..<50 {
+      guard let call = draw.call(), !call.isOdd else { continue }
+      #expect(call.sql.contains("p_lease => (1)::integer"))
+    }
+  }
+
   @Test("The same seed draws the same calls, of every function and with every argument that has no default")
   func drawn() {
     let functions = [

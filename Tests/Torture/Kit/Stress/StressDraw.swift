@@ -142,10 +142,21 @@ struct StressDraw {
       let template =
         fitting.map { $0[variant % $0.count] } ?? values?.randomElement(using: &generator) ?? "NULL"
       // Of one place in all lists it is the same picture.
-      return fill(template.replacing("{picture}", with: "'\\xffd8ff0\((variant + place) % 4)'"), words)
+      let filled = fill(template.replacing("{picture}", with: "'\\xffd8ff0\((variant + place) % 4)'"), words)
+      return Self.fits(filled, type) ? filled : "1"
     }
     guard isList else { return "(\(one(0)))" }
     return count == 0 ? "'{}'" : "ARRAY[\((0..<count).map { one($0) }.joined(separator: ", "))]"
+  }
+
+  /// Whether a number is one of its parameter's type: a lease's number is none for a count of leases of the same name.
+  private static func fits(_ value: String, _ type: String) -> Bool {
+    guard let number = Int64(value) else { return true }
+    switch type {
+    case "smallint": return Int16(exactly: number) != nil
+    case "integer": return Int32(exactly: number) != nil
+    default: return true
+    }
   }
 
   private mutating func fill(_ template: String, _ words: [String: [String]]) -> String {
