@@ -133,7 +133,7 @@ struct Dashboard: Sendable {
       var answer: HTTPAnswer
       do {
         try Self.checkText(request)
-        answer = try await context.budget.counting { try await make(session) }
+        answer = try await make(session)
       } catch {
         answer = await show(failure: error, section, roles)
       }

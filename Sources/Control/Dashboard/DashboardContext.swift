@@ -18,8 +18,6 @@ struct DashboardContext: Sendable {
   let reviewsRefusal: String?
   /// The request for which something is read.
   var visit = Visit.person
-  /// What open pages may cost.
-  var budget: LiveBudget { monitor.budget }
   private let monitor: QueueMonitor
   private let cache: ReadCache
   private let owner: ProcessOwner

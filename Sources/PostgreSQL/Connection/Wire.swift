@@ -151,11 +151,10 @@ final class Wire {
     return String(cString: hash)
   }
 
-  // MARK: Requests, each true when libpq has taken it; those that run something are counted
+  // MARK: Requests, each true when libpq has taken it
 
   func send(_ statement: SQLStatement) -> Bool {
     guard let pointer else { return false }
-    StatementCount.current?.sent()
     return EncodedParameters(statement.parameters).withPointers { count, types, values, lengths, formats in
       PQsendQueryParams(pointer, statement.sql, count, types, values, lengths, formats, 1)
     } == 1
@@ -164,7 +163,6 @@ final class Wire {
   /// Sends a statement that the server has been told under a name.
   func send(_ statement: SQLStatement, named name: String) -> Bool {
     guard let pointer else { return false }
-    StatementCount.current?.sent()
     return EncodedParameters(statement.parameters).withPointers { count, _, values, lengths, formats in
       PQsendQueryPrepared(pointer, name, count, values, lengths, formats, 1)
     } == 1
@@ -180,7 +178,6 @@ final class Wire {
 
   func send(script: String) -> Bool {
     guard let pointer else { return false }
-    StatementCount.current?.sent()
     return PQsendQuery(pointer, script) == 1
   }
 

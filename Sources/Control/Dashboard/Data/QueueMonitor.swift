@@ -72,13 +72,13 @@ actor QueueMonitor {
     // What began before something was changed may lack the change, or has failed before it: then it is asked once more.
     while let refreshing { _ = await refreshing.result }
     guard isOld(statusAt, Self.statusAge) else { return }
-    guard let turn = budget.turn(for: visit, "status", atMost: 1, readAt: readAt) else {
+    guard budget.allows(1, for: "status", readAt: readAt, to: visit) else {
       guard let readAt, status != nil else { return }
       let age = now() - readAt
       guard age < LiveBudget.oldest else { throw PageFailure.notItsTurn }
       return visit.note(age)
     }
-    let task = Task { try await ask(turn, for: visit) }
+    let task = Task { try await ask(for: visit) }
     refreshing = task
     try await task.value
   }
@@ -89,7 +89,7 @@ actor QueueMonitor {
     forgotten += 1
   }
 
-  private func ask(_ turn: LiveBudget.Turn, for visit: Visit) async throws {
+  private func ask(for visit: Visit) async throws {
     let before = forgotten
     defer {
       readAt = now()
@@ -97,7 +97,7 @@ actor QueueMonitor {
       refreshing = nil
     }
     do {
-      let read = try await budget.run(turn) { try await QueueStatus.read(database) }
+      let read = try await QueueStatus.read(database)
       status = read
       failure = nil
       callTimes.add(read.workers, at: now())
@@ -110,17 +110,15 @@ actor QueueMonitor {
       throw error
     }
     guard isOld(totalsAt, Self.totalsAge) else { return }
-    if let turn = budget.turn(for: visit, "totals", atMost: QueueTotals.statements, readAt: totalsAt) {
-      await askForTotals(turn)
+    if budget.allows(QueueTotals.statements, for: "totals", readAt: totalsAt, to: visit) {
+      await askForTotals()
     }
   }
 
   /// The database answers without them too: where they fail or take too long they are left out, until they are due
   /// again.
-  private func askForTotals(_ turn: LiveBudget.Turn) async {
-    let reading = Task { [database, budget] in
-      try await budget.run(turn) { try await QueueTotals.read(database) }
-    }
+  private func askForTotals() async {
+    let reading = Task { [database] in try await QueueTotals.read(database) }
     let limit = Task { [totalsLimit] in
       do { try await Task.sleep(for: totalsLimit) } catch { return }  // they were read before
       reading.cancel()

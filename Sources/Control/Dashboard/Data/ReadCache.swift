@@ -68,9 +68,11 @@ actor ReadCache {
     let last = entry.last.map { (value: Self.cast($0.value, Value.self), age: now - $0.began, took: $0.took) }
     let isDue = last.map { $0.age >= reading.age } ?? true
     if isDue || entry.isStale, entry.running == nil {
-      let turn = budget.turn(for: visit, key, atMost: reading.statements, readAt: entry.last?.began)
-      entry.running = turn.map { begin(key, reading, $0) }
-      if turn == nil, let failure = entry.failure { throw failure }
+      if budget.allows(reading.statements, for: key, readAt: entry.last?.began, to: visit) {
+        entry.running = begin(key, reading)
+      } else if let failure = entry.failure {
+        throw failure
+      }
     }
     entries[key] = entry
     makeRoom()
@@ -97,13 +99,13 @@ actor ReadCache {
   }
 
   private func begin<Value>(
-    _ key: String, _ reading: Reading<Value>, _ turn: LiveBudget.Turn
+    _ key: String, _ reading: Reading<Value>
   ) -> (number: Int, task: Task<any Sendable, any Error>) {
     begun += 1
     let (number, began) = (begun, now())
     let task = Task { () async throws -> any Sendable in
       do {
-        let value = try await budget.run(turn) { try await reading.read() }
+        let value = try await reading.read()
         end(key, number) { [now] entry in
           entry.last = (value, began, now() - began)
           entry.isStale = false
