@@ -1,3 +1,4 @@
+import Dispatch
 import EventLoop
 import Glibc
 import HTTPTransfer
@@ -137,21 +138,29 @@ struct ConnectionTests {
   @Test("that answer with success to a request that is still on its way bring no answer")
   func onItsWay() async throws {
     // What nobody asked for comes when the next request is being sent, all of which libcurl has taken by then.
+    let isAnswered = DispatchSemaphore(value: 0)
     let server = try RawServer(receiveBuffer: 4096) { connection in
       guard try connection.readRequest() != nil else { return }
       try connection.respond(200, "first")
       connection.waitForBytes()
       try connection.respond(200, "stray")
+      // What is read of the request meanwhile is no longer on its way.
+      isAnswered.wait()
       connection.waitForClose()
     }
-    defer { server.stop() }
+    defer {
+      isAnswered.signal()
+      server.stop()
+    }
     try await withClient { client in
       let body = Body.bytes([UInt8](repeating: 7, count: 60_000), contentType: "a/b")
       for _ in 0..<2 {
         let first = try await client.send(
           Request(.post, server.url, body: .bytes([1], contentType: "a/b")), deadline: patience)
         #expect(String(decoding: first.body, as: UTF8.self) == "first")
-        let error = try #require(await client.failure(Request(.post, server.url, body: body)))
+        let failure = await client.failure(Request(.post, server.url, body: body))
+        isAnswered.signal()
+        let error = try #require(failure)
         #expect(error.code == .protocolViolation && !error.certainlyNotSent)
         #expect(error.message.contains("answered with success before it had the whole request"), "\(error)")
       }

@@ -69,7 +69,7 @@ struct BoundTests {
       case "timestamp with time zone": ["'infinity'::timestamptz", "'-infinity'::timestamptz"]
       case "jsonb": ["'[]'::jsonb", "jsonb_build_object('x', \(text))"]
       case let list where list.hasSuffix("[]"):
-        ["'{}'::\(list)", "'{NULL}'::\(list)"]
+        ["'{}'::\(list)", "ARRAY[NULL]::\(list)"]
           + ["NULL::\(list)", usual(name, list)].map { "array_fill((\($0))[1], ARRAY[1000000])" }
           + (list == "text[]" ? ["ARRAY[\(text)]"] : [])
           + (list == "jsonb[]" ? ["ARRAY[jsonb_build_array(repeat('x', 4000000))]"] : [])

@@ -80,6 +80,7 @@ struct DocumentedProgramTests {
       try await queue.addUser("u1")
       try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
         let name = try await login.query("SELECT session_user::text").single().string(0)
+        try await queue.execute(HostileSettings.cure(for: "ROLE \(name) IN DATABASE \(queue.database.name)"))
         let server = try await queue.text(
           "SELECT current_setting('port') || '/' || current_database() || '?host=' || split_part("
             + "current_setting('unix_socket_directories'), ',', 1)")

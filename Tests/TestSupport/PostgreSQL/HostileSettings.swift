@@ -38,6 +38,13 @@ public enum HostileSettings {
     "LOAD 'plpgsql';\n" + all.map { "ALTER \(object) SET \($0.0) = '\($0.1)';" }.joined(separator: "\n")
   }
 
+  /// What our functions' refusal tells a person to do, once for each; empty where nothing is hostile.
+  ///
+  /// - Parameter object: `DATABASE name` or `ROLE name IN DATABASE name`.
+  public static func cure(for object: String) -> String {
+    ofLogins.map { "ALTER \(object) SET \($0.name) = '\($0.value)';" }.joined(separator: "\n")
+  }
+
   /// By which a test's own connection is none the worse.
   static let undone = isOn ? all.map { SessionSetting($0.0, $0.2) } : []
 
