@@ -137,7 +137,6 @@ extension Tool {
 public enum ToolRequest: Sendable {
   /// Run the command that `values` belong to.
   case run(Values)
-  /// Show a text.
   case show(ToolPage)
 }
 
@@ -147,7 +146,6 @@ public enum ToolPage: Sendable, Equatable {
   case help([String])
   /// The tool's name and version.
   case version
-  /// A completion script.
   case completions(Shell)
   /// The manual page of the command with this path, in roff; that of the root has every command below it.
   case manual([String])
@@ -165,7 +163,7 @@ public struct Context: Sendable {
   public var path: [String] { values.path }
 
   /// Makes a context, for tests of a command.
-  public init(values: Values, console: Console, environment: [String: String] = [:]) {
+  init(values: Values, console: Console, environment: [String: String] = [:]) {
     self.values = values
     self.console = console
     self.environment = environment

@@ -26,7 +26,7 @@ public struct Endpoint: Sendable {
   var maximumRetryAfter: Duration = .seconds(3600)
 
   /// An endpoint of a variant.
-  public init(name: String, baseURL: String, dialect: Dialect = .server) {
+  init(name: String, baseURL: String, dialect: Dialect = .server) {
     self.name = name
     self.baseURL = baseURL
     paths = Paths(dialect)
@@ -44,23 +44,18 @@ public struct Endpoint: Sendable {
 extension Endpoint {
   /// Where the calls of an endpoint are, below its base address.
   struct Paths: Sendable {
-    /// Make an account.
     var register = "/api/register"
     /// Get a token for an account.
     var login = "/api/login"
     /// Get a token for a refresh token.
     var refresh = "/api/refresh-token"
-    /// Analyse an image.
     var analyze = "/api/analyze"
     /// Keep an analysis with the account.
     var save: String
-    /// The account's analyses.
     var analyses: String
     /// One of the account's analyses is below this, by its id.
     var analysis: String
-    /// The account.
     var profile = "/api/user-profile"
-    /// Change the account.
     var updateProfile = "/api/update-profile"
     /// Change the account's subscription.
     var updateSubscription = "/api/update-subscription"
@@ -118,7 +113,6 @@ extension Endpoint {
     /// The question whether the endpoint is up.
     var health: Duration = .seconds(5)
 
-    /// The defaults above.
     init() {}
   }
 }

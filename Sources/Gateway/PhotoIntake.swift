@@ -119,14 +119,12 @@ struct PhotoIntake: Sendable {
   /// Does it again after a passing failure, for as long as patience lasts: the key makes a repeat the same job.
   private func persistently<R>(_ body: () async throws(JobQueueError) -> R) async throws -> R {
     let until = EventLoop.now + Self.patience
-    var random = SystemRandomNumberGenerator()
-    var failures = 0
+    var retries = RetryPauses(.database)
     while true {
       do throws(JobQueueError) {
         return try await body()
       } catch {
-        failures += 1
-        let delay = Backoff.database.delay(attempt: failures, using: &random)
+        let delay = retries.next()
         guard error.isTemporary, EventLoop.now + delay < until else { throw error }
         try await database.loop.sleep(for: delay)
       }

@@ -255,7 +255,7 @@ private func requestEnded(
   let exchange = Unmanaged<IncomingRequest>.fromOpaque(known).takeRetainedValue().exchange
   guard let exchange else { return }
   let thread = thread(context)
-  thread.shared.connections?.letGo(HTTPConnection(connection, on: thread))
+  thread.shared.connections?.release(HTTPConnection(connection, on: thread))
   exchange.end()
 }
 

@@ -4,8 +4,7 @@ public import Support
 public struct HTTPAnswer: Sendable {
   /// The status.
   public var status: Int
-  /// The body's type.
-  public var contentType: String
+  var contentType: String
   /// The body.
   public var body: [UInt8]
   /// What the answer may load and send where a browser shows it (`Content-Security-Policy`).

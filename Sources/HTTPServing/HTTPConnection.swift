@@ -92,7 +92,7 @@ public struct HTTPConnection: Sendable, Hashable {
   ///
   /// - Returns: Whether the connection stays open.
   public func answer(_ status: Int, _ headers: [(name: String, value: String)], _ body: [UInt8]) -> Bool {
-    others?.letGo(self)
+    others?.release(self)
     return queue(status, headers, body.withUnsafeBytes { mhd_response($0.baseAddress, $0.count) })
   }
 

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Events for the clients that listen, each for all who listen to its topic (`text/event-stream`).
 ///
-/// Their number is bounded, and so is what is kept for one that does not read: it is let go, and comes again.
+/// Their number is bounded, and so is what is kept for one that does not read: its connection is closed, and it comes again.
 public final class HTTPEvents: Sendable {
   private struct State {
     var isClosed = false
@@ -56,7 +56,7 @@ public final class HTTPEvents: Sendable {
       return true
     }
     guard isOpen else { return nil }
-    // The browser hears at once that it listens, and comes again after so many milliseconds if it is let go.
+    // The browser hears at once that it listens, and comes again after so many milliseconds if its connection is closed.
     queue.add(Array("retry: 3000\n\n".utf8))
     return EventBody(queue) { [weak self] in
       self?.remove(queue)

@@ -1,7 +1,7 @@
 /// One page: the path that asks for it, and what makes it.
 public struct HTTPRoute: Sendable {
   /// How it is asked for.
-  public let method: HTTPRequest.Method
+  let method: HTTPRequest.Method
   /// The path, without a query. A `*` between slashes stands for any one part: `/jobs/*`.
   public let path: String
   /// Whether it is answered by whatever name the server was asked; otherwise a server on the loopback answers by the
@@ -20,7 +20,6 @@ public struct HTTPRoute: Sendable {
     case form
     /// All of it, of any kind, up to so many bytes.
     case bytes(Int)
-    /// A file.
     case upload(UploadForm)
   }
 

@@ -1,4 +1,5 @@
 internal import EventLoop
+import Glibc
 internal import Synchronization
 
 /// The HTTP server of an installed program: a few pages, each made by an asynchronous function.
@@ -15,7 +16,7 @@ public final class HTTPServer: Sendable {
     /// Bytes of a body that no page takes, and that is thrown away; a larger one is refused with 413.
     public var body = 4096
     /// Bytes of a form; a larger one is refused with 413.
-    public var form = 64 << 10
+    var form = 64 << 10
     /// Bytes that files which are being sent, or looked at, take in memory together; beyond them 503 is answered.
     public var uploads = 256 << 20
     /// Whether what is made for a client ends when the client breaks off its connection. One that has closed its side
@@ -43,7 +44,7 @@ public final class HTTPServer: Sendable {
   ///   - crossOrigin: Which other sites' pages may read its answers; none.
   ///   - events: What some of the routes answer with, which ends when the server stops.
   ///   - refuse: How it words what it refuses by itself.
-  ///   - answered: Told of the status of each answer when it is sent, the server's own refusals among them. Not of those
+  ///   - answered: Called with the status of each answer when it is sent, the server's own refusals among them. Not of those
   ///     that libmicrohttpd makes: to what is no HTTP, and headers that are too long.
   /// - Throws: `HTTPServingError` where the address cannot be listened on.
   public init(
@@ -236,5 +237,164 @@ final class ServerCore: Sendable {
     }
     for page in pending { page.finish(answer(Self.isStopping)) }
     events?.close()
+  }
+}
+
+/// Which sites' pages may read a server's answers in a browser (CORS). Others' browsers keep the answers from them.
+public struct CrossOrigin: Sendable {
+  /// The sites, each with its scheme, in small letters: `https://app.example.org`.
+  var origins: Set<String>
+  /// The headers that their requests may have.
+  var requestHeaders: [String]
+  /// The headers of answers that they may read, beside those that all may.
+  var answerHeaders: [String]
+
+  /// Sites with what they may send and read.
+  public init(origins: Set<String> = [], requestHeaders: [String] = [], answerHeaders: [String] = []) {
+    (self.origins, self.requestHeaders, self.answerHeaders) = (origins, requestHeaders, answerHeaders)
+  }
+
+  /// Whether a text is an origin as browsers send it.
+  public static func isOrigin(_ text: String) -> Bool {
+    let scheme = ["https://", "http://"].first { text.hasPrefix($0) }
+    guard let host = scheme.map({ text.dropFirst($0.count) }), !host.isEmpty else { return false }
+    return host.utf8.allSatisfy {
+      switch $0 {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+      default: ".-:[]".utf8.contains($0)
+      }
+    }
+  }
+
+  /// What each answer to a request of an origin says, nil where the request names none.
+  func headers(for origin: String?) -> [(name: String, value: String)] {
+    guard !origins.isEmpty else { return [] }
+    guard let origin, origins.contains(origin) else { return [("Vary", "Origin")] }
+    return [
+      ("Vary", "Origin"), ("Access-Control-Allow-Origin", origin),
+      ("Access-Control-Expose-Headers", answerHeaders.joined(separator: ", ")),
+    ]
+  }
+
+  /// What a browser is answered that asks, before its request, whether it may send it; nil where it may not.
+  func preflight(from origin: String?, methods: [String]) -> HTTPAnswer? {
+    guard let origin, origins.contains(origin), !methods.isEmpty else { return nil }
+    var answer = HTTPAnswer.text(204, "")
+    answer.body = []
+    answer.headers = [
+      ("Access-Control-Allow-Methods", methods.joined(separator: ", ")),
+      ("Access-Control-Allow-Headers", requestHeaders.joined(separator: ", ")),
+      ("Access-Control-Max-Age", "600"),
+    ]
+    return answer
+  }
+}
+
+/// Where a server listens: a numeric address and a port.
+public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
+  /// The numeric address, IPv4 or IPv6.
+  let host: String
+  /// The port; 0 lets the system choose one.
+  public let port: UInt16
+
+  /// An address with its parts; whether it is numeric is seen when a server listens on it.
+  public init(host: String, port: UInt16) {
+    self.host = host
+    self.port = port
+  }
+
+  /// Reads `127.0.0.1:9464`, `[::1]:9464` or `localhost:9464`, which is 127.0.0.1; nil for anything else. Other names
+  /// are refused: what they stand for may change while the server listens.
+  public init?(_ text: String) {
+    guard let colon = text.lastIndex(of: ":"), let port = Self.port(text[text.index(after: colon)...]) else {
+      return nil
+    }
+    var host = String(text[..<colon])
+    if host == "localhost" { host = "127.0.0.1" }
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = String(host.dropFirst().dropLast())
+      guard host.contains(":") else { return nil }
+    } else if host.contains(":") {
+      return nil
+    }
+    self.init(host: host, port: port)
+    guard withSocketAddress({ _, _ in true }) == true else { return nil }
+  }
+
+  private static func port(_ digits: Substring) -> UInt16? {
+    digits.allSatisfy { $0.isASCII && $0.isNumber } ? UInt16(digits) : nil
+  }
+
+  /// Whether only this machine reaches it.
+  public var isLoopback: Bool { host.hasPrefix("127.") || host == "::1" }
+
+  /// `127.0.0.1:9464`, `[::1]:9464`.
+  public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+  /// Lends the address as the system wants it, and whether it is one of IPv6; nil when it is not numeric.
+  func withSocketAddress<R>(_ body: (UnsafePointer<sockaddr>, Bool) -> R) -> R? {
+    if host.contains(":") {
+      var address = sockaddr_in6()
+      address.sin6_family = sa_family_t(AF_INET6)
+      address.sin6_port = port.bigEndian
+      guard inet_pton(AF_INET6, host, &address.sin6_addr) == 1 else { return nil }
+      return withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, true) }
+      }
+    }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { return nil }
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, false) }
+    }
+  }
+}
+
+extension ListenAddress {
+  /// Listens there.
+  ///
+  /// - Returns: The socket, which blocks nobody.
+  func listen() throws(HTTPServingError) -> Int32 {
+    let bound = withSocketAddress { address, isIPv6 -> Int32 in
+      let listener = socket(
+        isIPv6 ? AF_INET6 : AF_INET,
+        Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+      var one: Int32 = 1
+      let size = socklen_t(MemoryLayout<Int32>.size)
+      setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, size)
+      if isIPv6 { setsockopt(listener, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &one, size) }
+      let length = isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+      if bind(listener, address, socklen_t(length)) == 0, Glibc.listen(listener, SOMAXCONN) == 0 {
+        return listener
+      }
+      let code = errno
+      close(listener)
+      return -code
+    }
+    guard let bound else { throw HTTPServingError("\(host) is not a numeric address") }
+    guard bound >= 0 else { throw HTTPServingError("cannot listen on \(self): \(Self.words(-bound))") }
+    return bound
+  }
+
+  private static func words(_ code: Int32) -> String {
+    switch code {
+    case EADDRINUSE: "another program listens there"
+    case EADDRNOTAVAIL: "this machine has no such address"
+    case EACCES: "that port needs a right that this program does not have"
+    default: "errno \(code)"
+    }
+  }
+
+  /// The port that a socket listens on.
+  static func port(of socket: Int32) -> UInt16 {
+    // The port is at the same place for both families.
+    var address = sockaddr_in6()
+    var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(socket, $0, &size) }
+    }
+    return UInt16(bigEndian: address.sin6_port)
   }
 }

@@ -115,7 +115,7 @@ final class OpenConnections: Sendable {
   func keep(_ connection: HTTPConnection) { change(connection, .kept) }
 
   /// Its whole answer is there, for it to read or not, or its request has ended.
-  func letGo(_ connection: HTTPConnection) { change(connection, .answered) }
+  func release(_ connection: HTTPConnection) { change(connection, .answered) }
 
   private func change(_ connection: HTTPConnection, _ stage: Stage) {
     state.withLock { $0.open[connection]?.stage = stage }

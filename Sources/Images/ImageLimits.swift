@@ -7,15 +7,15 @@ public struct ImageLimits: Sendable, Hashable {
   /// The most pixels a submitted picture may have: by default those of 8,192 by 8,192, which no phone's 64 megapixels
   /// exceed. Checked from the header, before any memory is taken for the picture. Cleaning takes up to 13 bytes a
   /// pixel for a moment.
-  public var maxPixels: Int
+  var maxPixels: Int
   /// The most bytes a cleaned picture will have; by default what the usual rules say.
-  public var maxOutputBytes: Int
+  var maxOutputBytes: Int
   /// The most pixels of a cleaned picture's longer side, or nil for as many as it came with.
   public var maxDimension: Int?
   /// The most pixels of a cleaned picture's shorter side, or nil for as many as it came with.
   public var minSide: Int?
   /// Whether a PNG that needs nothing stays one; else it becomes a JPEG like any other.
-  public var keepsPNG: Bool
+  var keepsPNG: Bool
 
   /// Makes limits; every value left out is the default that its property names.
   public init(
@@ -105,5 +105,59 @@ struct PixelSize: Equatable {
   /// Width and height exchanged, if asked.
   func exchanged(_ exchange: Bool) -> PixelSize {
     exchange ? PixelSize(height, width) : self
+  }
+}
+
+extension ImageCleaner {
+  /// About how much work it is to clean a file: the pixels of the picture, times how often a decoder goes over them. Of
+  /// what is refused at once it is little.
+  public static func cost(of file: [UInt8]) -> Int {
+    file.withUnsafeBytes { bytes in
+      switch ImageFormat(bytes) {
+      case .jpeg:
+        let structure = JPEGStructure(bytes)
+        return (structure.size?.pixels ?? 0) * structure.scans
+      case .png: return (try? PNGStructure(header: bytes))?.size.pixels ?? 0
+      case nil: return 0
+      }
+    }
+  }
+}
+
+/// A format of pictures that is accepted and sent, told by the first bytes and never by a name.
+public enum ImageFormat: String, Sendable, Hashable, CaseIterable {
+  /// JPEG, also as the first picture of a multi-picture file (MPO).
+  case jpeg
+  case png
+
+  /// The format that the bytes begin like, or nil.
+  public init?(_ bytes: UnsafeRawBufferPointer) {
+    // SOI and the first byte of the next marker. `FF D8 FF` alone is what every reader asks for.
+    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
+      self = .jpeg
+    } else if bytes.starts(with: PNGStructure.signature) {
+      self = .png
+    } else {
+      return nil
+    }
+  }
+
+  /// The name for people: `JPEG` or `PNG`.
+  public var name: String {
+    switch self {
+    case .jpeg: "JPEG"
+    case .png: "PNG"
+    }
+  }
+
+  /// The name in a form that is sent: `image/jpeg` or `image/png`.
+  public var contentType: String { "image/\(rawValue)" }
+
+  /// What follows the dot in a file's name: `jpg` or `png`.
+  public var fileExtension: String {
+    switch self {
+    case .jpeg: "jpg"
+    case .png: "png"
+    }
   }
 }

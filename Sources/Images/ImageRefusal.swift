@@ -56,15 +56,15 @@ extension ImageRefusal {
     /// A rare kind of JPEG or PNG that is not read: 12 bits a sample, lossless, hierarchical, far too many scans.
     static let unsupportedVariant = Code(kind: .unsupportedVariant)
     /// The file ends before the picture does.
-    public static let truncated = Code(kind: .truncated)
+    static let truncated = Code(kind: .truncated)
     /// The file's content contradicts itself.
-    public static let damaged = Code(kind: .damaged)
+    static let damaged = Code(kind: .damaged)
     /// The picture has more pixels than `ImageLimits.maxPixels`, or a side that no JPEG can have.
     static let tooManyPixels = Code(kind: .tooManyPixels)
     /// The picture's colour profile cannot be read or applied.
-    public static let colourProfile = Code(kind: .colourProfile)
+    static let colourProfile = Code(kind: .colourProfile)
     /// No smaller form of the picture came below `ImageLimits.maxOutputBytes`.
-    public static let cannotFit = Code(kind: .cannotFit)
+    static let cannotFit = Code(kind: .cannotFit)
     /// The picture made its decoder crash, or kept it busy for too long.
     static let decoderFailed = Code(kind: .decoderFailed)
     /// The picture may be good, but this machine could not process it: out of memory, say.
@@ -159,7 +159,7 @@ extension ImageRefusal {
   }
 
   /// A picture that may be good: "memory is short".
-  public static func notProcessed(_ reason: String) -> ImageRefusal {
+  static func notProcessed(_ reason: String) -> ImageRefusal {
     ImageRefusal(
       .notProcessed,
       "The picture could not be processed on this machine: \(reason). The file itself may be good: "

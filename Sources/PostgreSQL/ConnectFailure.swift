@@ -17,7 +17,7 @@ enum ConnectFailure {
     return error
   }
 
-  /// The time is over; what the servers said that did answer is told too.
+  /// The time is over; what the servers said that did answer is reported too.
   static func timeout(after other: PostgreSQLError?) -> PostgreSQLError {
     let others = other.map { " Of another server: \($0.message)" } ?? ""
     var error = PostgreSQLError(.connectionFailed, "No connection: \(ConnectionPhase.timeout).\(others)")

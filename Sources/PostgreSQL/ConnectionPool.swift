@@ -65,7 +65,7 @@ public actor ConnectionPool: Queryable {
     }
   }
 
-  /// Takes a connection back; one that is lost, or still holds something of its user's, is let go.
+  /// Takes a connection back; one that is lost, or still holds something of its user's, is closed.
   public func giveBack(_ scope: ConnectionScope) async {
     let connection = scope.connection
     if connection.isUsable, connection.condition.isClean, !isClosed {

@@ -16,7 +16,7 @@ struct GatewayRun {
   /// one for each processor.
   private static let ownDescriptors = 60 + 4 * HTTPDaemon.Bounds.processors
   /// How long answers take to go out at the end.
-  private static let farewell: Duration = .seconds(2)
+  private static let shutdownGrace: Duration = .seconds(2)
 
   private var values: Values { context.values }
 
@@ -51,7 +51,7 @@ struct GatewayRun {
     let hurry = Task { for await _ in stops { isHurried.withLock { $0 = true } } }
     await server.idle(within: configuration.grace) { isHurried.withLock { $0 } }
     await gateway.endWaits()
-    await server.idle(within: Self.farewell)
+    await server.idle(within: Self.shutdownGrace)
     hurry.cancel()
     await server.stop()
     await metrics.stop()

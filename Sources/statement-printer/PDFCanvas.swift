@@ -13,11 +13,9 @@ struct PDFCanvas: ~Copyable {
     case title
     /// The name of a part.
     case heading
-    /// Running text.
     case body
     /// What stands out in running text.
     case strong
-    /// Notes.
     case note
     /// A cell of a table.
     case cell
@@ -209,7 +207,6 @@ struct PDFCanvas: ~Copyable {
     draw(text, .note, x: x, y: y, width: width, .centre)
   }
 
-  /// Ends the page.
   func endPage() { cairo_show_page(cairo) }
 
   /// Ends the document, and returns its bytes. Throws where anything could not be drawn: cairo keeps the first fault.

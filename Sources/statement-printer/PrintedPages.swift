@@ -21,7 +21,6 @@ struct PrintedPages {
 
   private var isDrawing: Bool { total != nil }
 
-  /// Leaves space free.
   mutating func skip(_ points: Double) { y += points }
 
   /// A text as wide as the page, with space below it. What is kept next to it goes to the next page with it.
@@ -96,7 +95,6 @@ struct PrintedPages {
     y += height
   }
 
-  /// Ends the table.
   mutating func endTable() { table = nil }
 
   /// Ends the last page.
@@ -127,5 +125,52 @@ struct PrintedPages {
     let height = table.height(titles, .head, on: canvas)
     if isDrawing { table.draw(titles, .head, x: Paper.left, y: y, height: height, on: canvas) }
     y += height
+  }
+}
+
+/// The columns of a table on paper, and how a row of them is measured and drawn.
+struct PrintedTable {
+  struct Column {
+    let title: String
+    /// In points, the space between columns included.
+    let width: Double
+    let alignment: PDFCanvas.Alignment
+
+    init(_ title: String, _ width: Double, _ alignment: PDFCanvas.Alignment = .left) {
+      self.title = title
+      self.width = width
+      self.alignment = alignment
+    }
+  }
+
+  let columns: [Column]
+
+  private static let gap = 6.0
+  /// Above and below the text of a row.
+  private static let padding = 2.5
+
+  /// How high a row is.
+  func height(_ cells: [String], _ style: PDFCanvas.Style, on canvas: borrowing PDFCanvas) -> Double {
+    var height = canvas.lineHeight(style)
+    for (cell, column) in zip(cells, columns) {
+      height = max(height, canvas.height(cell, style, width: column.width - Self.gap))
+    }
+    return height + 2 * Self.padding
+  }
+
+  /// Draws a row and the line below it.
+  func draw(
+    _ cells: [String], _ style: PDFCanvas.Style, x: Double, y: Double, height: Double,
+    on canvas: borrowing PDFCanvas
+  ) {
+    var left = x
+    for (cell, column) in zip(cells, columns) {
+      // The last column ends where the line ends.
+      let shift = column.alignment == .right ? Self.gap : 0
+      canvas.draw(
+        cell, style, x: left + shift, y: y + Self.padding, width: column.width - Self.gap, column.alignment)
+      left += column.width
+    }
+    canvas.rule(x: x, y: y + height, width: left - x, thickness: style == .head ? 0.8 : 0.25)
   }
 }

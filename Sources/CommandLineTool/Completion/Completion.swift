@@ -1,10 +1,7 @@
 /// A shell for which a completion script can be written.
 public enum Shell: String, Sendable, CaseIterable {
-  /// GNU Bash.
   case bash
-  /// The Z shell.
   case zsh
-  /// fish.
   case fish
 
   func script(for root: Command) -> String {
@@ -29,7 +26,6 @@ struct CompletionScope {
     let help: String
   }
 
-  /// "analysisctl jobs list".
   let path: String
   let subcommands: [Word]
   /// The options of the command and of those above it, with the built-in ones.
@@ -74,6 +70,306 @@ struct CompletionScope {
   var valued: [(spellings: [String], hint: CompletionHint)] {
     options.filter { $0.role == .option }.map { option in
       (["--\(option.name)"] + (option.short.map { ["-\($0)"] } ?? []), option.completion)
+    }
+  }
+}
+
+/// A completion script for GNU Bash. It needs no helper package.
+struct BashCompletion {
+  let name: String
+  let scopes: [CompletionScope]
+
+  private var function: String {
+    "_" + String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" })
+  }
+
+  var text: String {
+    """
+    # bash completion for \(name)
+    \(function)() {
+      local cur="${COMP_WORDS[COMP_CWORD]}" prev="" path=\(shellQuoted(name)) i
+      (( COMP_CWORD > 0 )) && prev="${COMP_WORDS[COMP_CWORD-1]}"
+      # Bash makes a word of the "=" in --option=value.
+      if [[ "$cur" == "=" ]]; then
+        cur=""
+      elif [[ "$prev" == "=" && COMP_CWORD -gt 1 ]]; then
+        prev="${COMP_WORDS[COMP_CWORD-2]}"
+      fi
+      for (( i = 1; i < COMP_CWORD; i++ )); do
+        case "$path ${COMP_WORDS[i]}" in
+    \(steps)
+        esac
+      done
+      COMPREPLY=()
+      case "$path $prev" in
+    \(values)
+      esac
+      case "$path" in
+    \(words)
+      esac
+    }
+    complete -F \(function) \(name)
+
+    """
+  }
+
+  /// A value is stepped over, so that it is not taken for a subcommand.
+  private var steps: String {
+    var lines: [String] = []
+    for scope in scopes {
+      for (spellings, _) in scope.valued {
+        lines.append("      \(pattern(scope, spellings))) (( i++ )) ;;")
+      }
+    }
+    for scope in scopes.dropFirst() {
+      lines.append("      \(shellQuoted(scope.path))) path=\(shellQuoted(scope.path)) ;;")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private var values: String {
+    var lines: [String] = []
+    for scope in scopes {
+      for (spellings, hint) in scope.valued {
+        lines.append("    \(pattern(scope, spellings))) \(offer(hint, orElse: ":")); return ;;")
+      }
+    }
+    if let root = scopes.first, root.subcommands.contains(where: { $0.text == "completions" }) {
+      let shells = Shell.allCases.map(\.rawValue)
+      lines.append(
+        "    \(shellQuoted("\(root.path) completions"))) \(offer(.words(shells), orElse: ":")); return ;;")
+    }
+    return lines.isEmpty ? "    *) ;;" : lines.joined(separator: "\n")
+  }
+
+  private var words: String {
+    scopes.map { scope in
+      let options = scope.spellings.map(\.text).joined(separator: " ")
+      let names = scope.subcommands.map(\.text)
+      let rest = names.isEmpty ? offer(scope.argument, orElse: ":") : offer(.words(names), orElse: ":")
+      return """
+            \(shellQuoted(scope.path)))
+              if [[ "$cur" == -* ]]; then
+                COMPREPLY=( $(compgen -W \(shellQuoted(options)) -- "$cur") )
+              else
+                \(rest)
+              fi ;;
+        """
+    }.joined(separator: "\n")
+  }
+
+  private func pattern(_ scope: CompletionScope, _ spellings: [String]) -> String {
+    spellings.map { shellQuoted("\(scope.path) \($0)") }.joined(separator: "|")
+  }
+
+  private func offer(_ hint: CompletionHint, orElse nothing: String) -> String {
+    switch hint {
+    case .none: nothing
+    case .files: "compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")"
+    case .folders: "compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")"
+    case .words(let words):
+      "COMPREPLY=( $(compgen -W \(shellQuoted(words.joined(separator: " "))) -- \"$cur\") )"
+    }
+  }
+}
+
+/// A completion script for fish.
+struct FishCompletion {
+  let name: String
+  let scopes: [CompletionScope]
+
+  private var function: String {
+    "__" + String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" }) + "_at"
+  }
+
+  var text: String {
+    """
+    # fish completion for \(name)
+    function \(function)
+      set -l cmd \(quoted(name))
+      set -l skip 0
+      for word in (commandline -opc)[2..-1]
+        if test $skip = 1
+          set skip 0
+          continue
+        end
+        switch "$cmd $word"
+    \(steps)
+        end
+      end
+      test "$cmd" = "$argv[1]"
+    end
+    complete -c \(name) -f
+    \(scopes.flatMap(lines).joined(separator: "\n"))
+
+    """
+  }
+
+  private var steps: String {
+    var lines: [String] = []
+    for scope in scopes {
+      for (spellings, _) in scope.valued {
+        let patterns = spellings.map { quoted("\(scope.path) \($0)") }.joined(separator: " ")
+        lines += ["      case \(patterns)", "        set skip 1"]
+      }
+    }
+    for scope in scopes.dropFirst() {
+      lines += ["      case \(quoted(scope.path))", "        set cmd \(quoted(scope.path))"]
+    }
+    if let root = scopes.first, root.subcommands.contains(where: { $0.text == "completions" }) {
+      let path = quoted("\(root.path) completions")
+      lines += ["      case \(path)", "        set cmd \(path)"]
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private func lines(_ scope: CompletionScope) -> [String] {
+    let start = "complete -c \(name) -n \(quoted("\(function) \(quoted(scope.path))"))"
+    var lines = scope.subcommands.map { "\(start) -a \(quoted($0.text)) -d \(quoted($0.help))" }
+    for option in scope.options {
+      let short = option.short.map { " -s \($0)" } ?? ""
+      let value = option.role == .option ? needed(option.completion) : ""
+      lines.append("\(start) -l \(option.name)\(short)\(value) -d \(quoted(option.help))")
+      if option.isInverted { lines.append("\(start) -l no-\(option.name) -d \(quoted(option.help))") }
+    }
+    lines.append("\(start) -l help -d 'Show help.'")
+    if scope.isRoot { lines.append("\(start) -l version -d 'Show the version.'") }
+    if scope.subcommands.isEmpty, scope.argument != .none { lines.append(start + offer(scope.argument)) }
+    if scope.isRoot, scope.subcommands.contains(where: { $0.text == "completions" }) {
+      let shells = Shell.allCases.map(\.rawValue)
+      let condition = quoted("\(function) \(quoted("\(scope.path) completions"))")
+      lines.append("complete -c \(name) -n \(condition)\(offer(.words(shells)))")
+    }
+    return lines
+  }
+
+  /// `-x` keeps files from being offered where they make no sense.
+  private func needed(_ hint: CompletionHint) -> String {
+    (hint == .files ? " -r" : " -x") + offer(hint)
+  }
+
+  private func offer(_ hint: CompletionHint) -> String {
+    switch hint {
+    case .none: ""
+    case .files: " -F"
+    case .folders: " -a '(__fish_complete_directories)'"
+    case .words(let words): " -a \(quoted(words.joined(separator: " ")))"
+    }
+  }
+
+  /// Within single quotes fish knows just two escapes: of the quote and of the backslash.
+  private func quoted(_ text: String) -> String {
+    var result = ""
+    for character in text {
+      if character == "'" || character == "\\" { result.append("\\") }
+      result.append(character)
+    }
+    return "'\(result)'"
+  }
+}
+
+/// A completion script for the Z shell: to be put as `_name` in a folder of `fpath`, or sourced.
+struct ZshCompletion {
+  let name: String
+  let scopes: [CompletionScope]
+
+  private var function: String {
+    "_" + String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" })
+  }
+
+  var text: String {
+    """
+    #compdef \(name)
+    \(function)() {
+      local cmd=\(shellQuoted(name)) cur="$words[CURRENT]" prev="$words[CURRENT-1]" i
+      local -a offered
+      for (( i = 2; i < CURRENT; i++ )); do
+        case "$cmd $words[i]" in
+    \(steps)
+        esac
+      done
+      # --option=value is one word here.
+      if [[ "$cur" == --*=* ]]; then
+        prev="${cur%%=*}"
+        compset -P '*='
+      fi
+      case "$cmd $prev" in
+    \(values)
+      esac
+      case "$cmd" in
+    \(words)
+      esac
+    }
+    if [[ "$funcstack[1]" == "\(function)" ]]; then
+      \(function) "$@"
+    else
+      compdef \(function) \(name)
+    fi
+
+    """
+  }
+
+  private var steps: String {
+    var lines: [String] = []
+    for scope in scopes {
+      for (spellings, _) in scope.valued {
+        lines.append("      \(pattern(scope, spellings))) (( i++ )) ;;")
+      }
+    }
+    for scope in scopes.dropFirst() {
+      lines.append("      \(shellQuoted(scope.path))) cmd=\(shellQuoted(scope.path)) ;;")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private var values: String {
+    var lines: [String] = []
+    for scope in scopes {
+      for (spellings, hint) in scope.valued {
+        lines.append("    \(pattern(scope, spellings))) \(offer(hint)); return ;;")
+      }
+    }
+    if let root = scopes.first, root.subcommands.contains(where: { $0.text == "completions" }) {
+      let shells = Shell.allCases.map(\.rawValue)
+      lines.append("    \(shellQuoted("\(root.path) completions"))) \(offer(.words(shells))); return ;;")
+    }
+    return lines.isEmpty ? "    *) ;;" : lines.joined(separator: "\n")
+  }
+
+  private var words: String {
+    scopes.map { scope in
+      let rest =
+        scope.subcommands.isEmpty ? offer(scope.argument) : described("subcommand", scope.subcommands)
+      return """
+            \(shellQuoted(scope.path)))
+              if [[ "$cur" == -* ]]; then
+                \(described("option", scope.spellings))
+              else
+                \(rest)
+              fi ;;
+        """
+    }.joined(separator: "\n")
+  }
+
+  /// A colon separates the word from its description, so one within the word is escaped.
+  private func described(_ kind: String, _ words: [CompletionScope.Word]) -> String {
+    let entries = words.map { word in
+      let text = word.text.split(separator: ":", omittingEmptySubsequences: false).joined(separator: "\\:")
+      return shellQuoted("\(text):\(word.help)")
+    }
+    return "offered=(\(entries.joined(separator: " "))); _describe \(kind) offered"
+  }
+
+  private func pattern(_ scope: CompletionScope, _ spellings: [String]) -> String {
+    spellings.map { shellQuoted("\(scope.path) \($0)") }.joined(separator: "|")
+  }
+
+  private func offer(_ hint: CompletionHint) -> String {
+    switch hint {
+    case .none: ":"
+    case .files: "_files"
+    case .folders: "_files -/"
+    case .words(let words): "compadd -- \(words.map(shellQuoted).joined(separator: " "))"
     }
   }
 }

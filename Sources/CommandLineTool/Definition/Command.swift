@@ -3,17 +3,16 @@ public struct Command: Sendable {
   /// The word that calls it.
   public let name: String
   /// What it does, in one sentence.
-  public let abstract: String
+  let abstract: String
   /// More about it; paragraphs are separated by an empty line.
-  public let discussion: String
+  let discussion: String
   /// Shown first in its help.
-  public let examples: [Example]
+  let examples: [Example]
   /// Its options and flags, which its subcommands take too, and its arguments.
-  public let inputs: [any Input]
-  /// Commands below it.
-  public let subcommands: [Command]
+  let inputs: [any Input]
+  let subcommands: [Command]
   /// The exit codes named in its help.
-  public let exitCodes: [ExitCode]
+  let exitCodes: [ExitCode]
   /// Whether help and completion leave it out.
   let isHidden: Bool
   let run: (@Sendable (Context) async throws -> ExitCode)?
@@ -97,4 +96,97 @@ extension Command {
   private static func repeated(_ names: [String]) -> [String] {
     Dictionary(grouping: names) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
   }
+}
+
+/// A value known by its position: `submit photo.jpg`.
+public struct Argument<Value: Sendable>: Input {
+  /// What the parser and the help know of it.
+  public let definition: InputDefinition
+  let decode: @Sendable ([String]) throws(ValueError) -> Value
+
+  /// An argument that must be given.
+  public init(_ name: String, _ format: ValueFormat<Value>, help: String) {
+    decode = { (texts: [String]) throws(ValueError) -> Value in
+      guard let text = texts.last else { throw ValueError("is missing") }
+      return try format.parse(text)
+    }
+    definition = Self.define(name, format, help) { $0.isRequired = true }
+  }
+
+  /// An argument that may be left out.
+  public init<Wrapped>(optional name: String, _ format: ValueFormat<Wrapped>, help: String)
+  where Value == Wrapped? {
+    decode = { (texts: [String]) throws(ValueError) -> Wrapped? in
+      guard let text = texts.last else { return nil }
+      return try format.parse(text)
+    }
+    definition = Self.define(name, format, help) { _ in }
+  }
+
+  /// As many arguments as are left, at least `minimum`; must be the last of its command.
+  public init<Element>(
+    repeating name: String, _ format: ValueFormat<Element>, minimum: Int = 0, help: String
+  ) where Value == [Element] {
+    decode = { (texts: [String]) throws(ValueError) -> [Element] in
+      var values: [Element] = []
+      for text in texts { values.append(try format.parse(text)) }
+      return values
+    }
+    definition = Self.define(name, format, help) {
+      $0.isRepeating = true
+      $0.minimum = minimum
+      $0.isRequired = minimum > 0
+    }
+  }
+
+  private static func define<Single>(
+    _ name: String, _ format: ValueFormat<Single>, _ help: String,
+    _ adjust: (inout InputDefinition) -> Void
+  ) -> InputDefinition {
+    var definition = InputDefinition(role: .argument, name: name, help: help, check: format.firstFault)
+    definition.valueName = format.name
+    definition.completion = format.completion
+    adjust(&definition)
+    return definition
+  }
+}
+
+/// Something a command takes: an `Option`, a `Flag` or an `Argument`.
+public protocol Input: Sendable {
+  /// What the parser, the help, the completion scripts and the manual page know of it.
+  var definition: InputDefinition { get }
+}
+
+/// What is known of an input without its type; made by `Option`, `Flag` and `Argument`.
+public struct InputDefinition: Sendable {
+  enum Role: Sendable {
+    case option
+    case flag
+    case argument
+  }
+
+  let role: Role
+  let name: String
+  var short: Character?
+  var valueName = ""
+  let help: String
+  /// The default as it would be typed.
+  var standard: String?
+  var environment: String?
+  var key: String?
+  var isRequired = false
+  var isRepeating = false
+  /// How many texts a repeated argument needs.
+  var minimum = 0
+  var isInverted = false
+  var isHidden = false
+  var completion = CompletionHint.none
+  /// Says what is wrong with the given texts. Only asked when there are some.
+  let check: @Sendable ([String]) -> (text: String, error: ValueError)?
+
+  /// How the person who typed it knows it: `--user`, `<file>`.
+  public var spelling: String { role == .argument ? "<\(name)>" : "--\(name)" }
+
+  /// The name under which parsed texts are kept: an argument may be called like an option.
+  var identity: String { spelling }
 }

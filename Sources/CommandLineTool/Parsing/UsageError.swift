@@ -3,7 +3,7 @@ import Support
 /// Why a command line was not understood. The message is `description`; the exit code is always 64.
 public struct UsageError: Error, Sendable, Equatable {
   /// What is wrong, as a case for each message.
-  public enum Problem: Sendable, Equatable {
+  enum Problem: Sendable, Equatable {
     /// An option that the command does not have, as typed, and the nearest it has.
     case unknownOption(String, suggestion: String?)
     /// A subcommand that the command does not have, as typed, and the nearest it has.
@@ -28,13 +28,11 @@ public struct UsageError: Error, Sendable, Equatable {
     case undefinedInput(String)
   }
 
-  /// What is wrong.
   let problem: Problem
   /// The command that was reached: `["analysisctl", "jobs"]`.
   public let path: [String]
 
-  /// Makes an error.
-  public init(_ problem: Problem, path: [String]) {
+  init(_ problem: Problem, path: [String]) {
     self.problem = problem
     self.path = path
   }

@@ -4,9 +4,7 @@ import Support
 public struct Table: Sendable {
   /// Which side a column's texts stand on.
   public enum Alignment: Sendable {
-    /// For texts.
     case left
-    /// For numbers.
     case right
   }
 

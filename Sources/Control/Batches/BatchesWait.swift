@@ -93,14 +93,11 @@ struct BatchWatch: Sendable {
     var status = try await BatchesCommand.status(of: batch, session)
     try changed(status)
     var schedule = JobDirectory.WaitSchedule()
-    var failures = 0
-    var random = SystemRandomNumberGenerator()
+    var retries = RetryPauses(.database)
+    var afterFailure: Duration?
     var cost = Duration.zero
     while status.counts.open > 0 {
-      var pause = max(failures == 0 ? schedule.next() : .zero, cost * Self.restfulness)
-      if failures > 0 {
-        pause = max(.milliseconds(10), Backoff.database.delay(attempt: failures, using: &random))
-      }
+      var pause = afterFailure ?? max(schedule.next(), cost * Self.restfulness)
       if let end {
         guard EventLoop.now < end else { break }
         pause = min(pause, end - EventLoop.now)
@@ -109,15 +106,18 @@ struct BatchWatch: Sendable {
       let began = EventLoop.now
       do {
         let next = try await directory.refreshed(status)
-        (cost, failures) = (EventLoop.now - began, 0)
+        (cost, afterFailure) = (EventLoop.now - began, nil)
+        retries.reset()
         if next != status {
           try changed(next)
           schedule.reset()
         }
         status = next
       } catch let error as JobQueueError where error.isTemporary {
-        failures += 1
-        if failures == 1 { session.console.say("\(error.message) The batch is waited for all the same.") }
+        afterFailure = retries.next()
+        if retries.failures == 1 {
+          session.console.say("\(error.message) The batch is waited for all the same.")
+        }
       }
     }
     return status

@@ -115,18 +115,15 @@ private struct WatchHints: Sendable {
   }
 
   func run() async {
-    var attempt = 0
-    var random = SystemRandomNumberGenerator()
+    var retries = RetryPauses(.database, least: .milliseconds(100))
     while !Task.isCancelled {
       if let connection = try? await Connection.connect(session.database.configuration, on: session.loop) {
         let isHeard = await listen(connection)
         await connection.close()
         guard isHeard else { return }
-        attempt = 0
+        retries.reset()
       }
-      attempt += 1
-      let delay = Backoff.database.delay(attempt: attempt, using: &random)
-      try? await session.loop.sleep(for: max(.milliseconds(100), delay))
+      try? await session.loop.sleep(for: retries.next())
     }
   }
 

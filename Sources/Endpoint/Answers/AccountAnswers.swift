@@ -62,7 +62,7 @@ public struct EndpointUser: Sendable, Equatable, CustomStringConvertible {
   public var lastResetDate: Double?
 
   /// An account with all that is known of it.
-  public init(
+  init(
     id: String, email: String, name: String?, subscription: Subscription, analysisCount: Int? = nil,
     lastResetDate: Double? = nil
   ) {

@@ -87,10 +87,8 @@ struct AnswerFields {
     return texts.count == elements.count ? texts : nil
   }
 
-  /// An id.
   func identifier(_ name: String) -> String? { try? requiredIdentifier(name) }
 
-  /// A truth value.
   func bool(_ name: String) -> Bool? {
     self[name]?.bool
   }

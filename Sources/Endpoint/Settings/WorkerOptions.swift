@@ -1,7 +1,7 @@
 public import CommandLineTool
 public import HTTPServing
-public import HTTPTransfer
-public import Support
+internal import HTTPTransfer
+internal import Support
 
 /// The options of `analysis-worker`. Each may also stand in the configuration file under its own name.
 public enum WorkerOptions {
@@ -17,7 +17,7 @@ public enum WorkerOptions {
     repeating: "endpoint-for", .string, valueName: "type=url", environment: "ANALYSIS_ENDPOINT_FOR",
     key: "endpoint-for", help: "Another endpoint for one type, for instance ear=https://ears.example.org.")
   /// `--dialect`.
-  public static let dialect = Option(
+  static let dialect = Option(
     "dialect", .choice(Endpoint.Dialect.self), default: .server, environment: "ANALYSIS_DIALECT",
     key: "dialect",
     help: "Which of the endpoint's two spellings of paths and fields to speak.")
@@ -37,7 +37,7 @@ public enum WorkerOptions {
     "require-encryption", key: "require-encryption",
     help: "Send no image that is in plaintext in the database: its job is dead. It needs --key-file.")
   /// `--type`.
-  public static let kinds = Option(
+  static let kinds = Option(
     repeating: "type", .choice(AnalysisKind.self), environment: "ANALYSIS_TYPES", key: "types",
     help: "Take on only this type of analysis; may be repeated.")
   /// `--concurrency`.
@@ -58,7 +58,7 @@ public enum WorkerOptions {
     "deadline", .duration(in: .milliseconds(100)...(.seconds(3600))), default: .seconds(120),
     environment: "ANALYSIS_DEADLINE", key: "deadline", help: "Time that one call may take.")
   /// `--connect-timeout`.
-  public static let connectTimeout = Option(
+  static let connectTimeout = Option(
     "connect-timeout", .duration(in: .milliseconds(100)...(.seconds(300))), default: .seconds(10),
     key: "connect-timeout", help: "Time to reach the endpoint or the database.")
   /// `--lease`.
@@ -92,7 +92,7 @@ public enum WorkerOptions {
     "webhooks-to-private", environment: "ANALYSIS_WEBHOOKS_TO_PRIVATE", key: "webhooks-to-private",
     help: "Send to webhooks at private addresses too: this machine's own and those of its network.")
   /// `--ca-file`.
-  public static let authorities = Option(
+  static let authorities = Option(
     "ca-file", .path, environment: "ANALYSIS_CA_FILE", key: "ca-file",
     help: "Certificate authorities to trust for the endpoint, instead of the system's.")
   /// `--endpoint-pin`.
@@ -108,13 +108,13 @@ public enum WorkerOptions {
       "File (mode 0600) with the certificate and private key (PEM) by which the worker shows itself to the endpoint; a "
       + "bare name is a service credential.")
   /// `--endpoint-http`.
-  public static let newestVersion = Option(
+  static let newestVersion = Option(
     "endpoint-http", .choice(HTTPVersion.self), default: .http1, key: "endpoint-http",
     help:
       "The newest version of HTTP that is offered to the endpoint. 2 needs fewer connections and twice the "
       + "processor.")
   /// `--allow-plain-http`.
-  public static let plainHTTP = Flag(
+  static let plainHTTP = Flag(
     "allow-plain-http", key: "allow-plain-http",
     help: "Allow an endpoint without TLS that is not this machine.")
   /// `--normal-id`.
@@ -125,7 +125,7 @@ public enum WorkerOptions {
   public static let metrics = ServiceOptions.metrics(port: 9464)
 
   /// All of them, in the order of the help.
-  public static let inputs: [any Input] = [
+  static let inputs: [any Input] = [
     ServiceOptions.config, ServiceOptions.database, SharedOptions.databaseProof, endpoint, endpointFor,
     dialect, credentials, keyFile,
     requireEncryption, kinds, concurrency, prefetch, imageMemory, deadline, connectTimeout, leaseDuration,

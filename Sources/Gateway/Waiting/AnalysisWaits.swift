@@ -41,7 +41,6 @@ actor AnalysisWaits {
   private var isClosed = false
   /// Whether ends of jobs are heard, so that it need not be asked as often.
   private var hears = false
-  private var random = SystemRandomNumberGenerator()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -114,7 +113,7 @@ actor AnalysisWaits {
   }
 
   private func look() async {
-    var failures = 0
+    var retries = RetryPauses(.database)
     while !waiters.isEmpty {
       let wait = nextLook - EventLoop.now
       if wait > .zero { try? await loop.sleep(for: wait) }
@@ -127,14 +126,14 @@ actor AnalysisWaits {
             if try await look(Array(some), in: shard) { found = true }
           }
         }
-        failures = 0
+        retries.reset()
       } catch {
-        failures += 1
+        let pause = retries.next()
         meters.databaseErrors.add()
-        if failures == 1 {
+        if retries.failures == 1 {
           log.warning("The ends of jobs cannot be asked for; asking goes on", ["error": .string("\(error)")])
         }
-        try? await loop.sleep(for: Backoff.database.delay(attempt: failures, using: &random))
+        try? await loop.sleep(for: pause)
       }
       let ended = EventLoop.now
       meters.lookDuration.observe(ended - began)

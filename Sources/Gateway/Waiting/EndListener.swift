@@ -12,9 +12,7 @@ struct EndListener: Sendable {
   let waits: AnalysisWaits
 
   func run() async {
-    var attempt = 0
-    var random = SystemRandomNumberGenerator()
-    let backoff = Backoff(base: .milliseconds(500), cap: .seconds(30))
+    var retries = RetryPauses(Backoff(base: .milliseconds(500), cap: .seconds(30)), least: .milliseconds(100))
     while !Task.isCancelled {
       do {
         let connection = try await Connection.connect(configuration, on: loop)
@@ -24,7 +22,7 @@ struct EndListener: Sendable {
           return
         }
         let notifications = try await connection.listen(QueueChannel.ended.rawValue)
-        attempt = 0
+        retries.reset()
         for await notification in notifications {
           // Not before the first: without --notify-ended there is none.
           await waits.setHears(true)
@@ -35,8 +33,7 @@ struct EndListener: Sendable {
         log.debug("Ends of jobs cannot be heard; looking goes on", ["error": .string("\(error)")])
       }
       await waits.setHears(false)
-      attempt += 1
-      try? await loop.sleep(for: backoff.delay(attempt: attempt, using: &random) + .milliseconds(100))
+      try? await loop.sleep(for: retries.next())
     }
   }
 

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 internal import Glibc
 internal import Synchronization
 
@@ -87,5 +87,87 @@ private final class Lookup: Sendable {
       if !found.contains(address) { found.append(address) }
     }
     return .success(found)
+  }
+}
+
+/// Finds out where a host is, and judges each of its addresses, before anything is sent there. Whoever sends something
+/// pins the transfer to the answer, which a second look-up could not change any more.
+public struct HostLookup: Sendable {
+  /// Why a host cannot be sent anything.
+  public enum Failure: Error, Sendable, Equatable {
+    /// The caller's task was cancelled.
+    case cancelled
+    /// The name cannot be looked up; the system's reason, which names nothing of the question.
+    case notResolved(String)
+    /// The look-up took too long.
+    case tooSlow
+    /// The name leads to no address.
+    case nowhere
+    /// One of its addresses is refused; the reason, to be read after "an address that is".
+    case refused(String)
+  }
+
+  private let resolver: NameResolver
+  private let refusal: @Sendable (IPAddress) -> String?
+
+  /// The most addresses of a host that are tried.
+  private static let mostAddresses = 16
+
+  /// A look-up.
+  ///
+  /// - Parameter refusal: Why an address is refused; nil when it is not.
+  public init(
+    _ resolver: NameResolver,
+    refusal: @escaping @Sendable (IPAddress) -> String? = { AddressRules.refusal(of: $0) }
+  ) {
+    self.resolver = resolver
+    self.refusal = refusal
+  }
+
+  /// The addresses of a host, each of them judged. One that is refused is enough: whoever owns the name mixes public and
+  /// private ones for no good reason.
+  public func addresses(
+    of host: String, within limit: Duration, on loop: EventLoop
+  ) async throws(Failure) -> [IPAddress] {
+    let found = if let address = IPAddress(host) { [address] } else { try await lookUp(host, limit, loop) }
+    guard !found.isEmpty else { throw .nowhere }
+    for address in found {
+      if let reason = refusal(address) { throw .refused(reason) }
+    }
+    return Array(found.prefix(Self.mostAddresses))
+  }
+
+  /// Whether something may be sent on a connection to an address, in figures: asked once more when it stands.
+  public func permits(_ peer: String) -> Bool {
+    IPAddress(peer).map { refusal($0) == nil } ?? false
+  }
+
+  private func lookUp(
+    _ host: String, _ limit: Duration, _ loop: EventLoop
+  ) async throws(Failure) -> [IPAddress] {
+    let answer = await withTaskGroup(of: Result<[IPAddress], Failure>.self) { group in
+      group.addTask { await self.answer(for: host) }
+      group.addTask {
+        // Ended early only by cancellation: then nobody asks for the answer.
+        do { try await loop.sleep(for: limit) } catch { return .failure(.cancelled) }
+        return .failure(.tooSlow)
+      }
+      let first = await group.next() ?? .failure(.cancelled)
+      group.cancelAll()
+      return first
+    }
+    return try answer.get()
+  }
+
+  private func answer(for host: String) async -> Result<[IPAddress], Failure> {
+    do {
+      return .success(try await resolver.addresses(host))
+    } catch is CancellationError {
+      return .failure(.cancelled)
+    } catch let failure as NameResolver.Failure {
+      return .failure(.notResolved(failure.description))
+    } catch {
+      return .failure(.notResolved("the look-up failed"))
+    }
   }
 }

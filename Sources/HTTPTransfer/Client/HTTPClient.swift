@@ -104,3 +104,111 @@ public actor HTTPClient {
         }))
   }
 }
+
+/// What a client does for all its requests.
+public struct Configuration: Sendable {
+  /// Which servers may be spoken to in plaintext.
+  public enum PlainHTTP: Sendable {
+    /// `localhost`, 127.0.0.0/8 and ::1 only.
+    case loopbackOnly
+    /// Any: tokens and images then cross the network readable to all on the way.
+    case anywhere
+  }
+
+  /// By which way servers are reached.
+  public enum Proxy: Sendable {
+    /// Directly, whatever the environment says.
+    case none
+    /// As the variables `https_proxy`, `http_proxy`, `all_proxy` and `no_proxy` say.
+    case environment
+    /// Through the proxy at an address.
+    case url(String)
+  }
+
+  /// How many connections are kept open for later requests; at least the number of requests in flight,
+  /// or connections are closed and opened again all the time.
+  public var maximumConnections = 256
+  /// How many connections a server may get; further requests wait for one to be free. 0 for no limit.
+  public var maximumConnectionsPerHost = 0
+  /// How long resolving, connecting and TLS may take together, within the deadline of the call.
+  public var connectTimeout: Duration = .seconds(10)
+  /// The most bytes of an answer's body: an analysis is some kilobytes.
+  public var answerLimit = 1 << 20
+  /// The most bytes of an answer's header, interim answers included.
+  public var headerLimit = 64 << 10
+  /// A file of certificate authorities (PEM) that replaces the system's.
+  public var certificateAuthorityFile: String?
+  /// The public keys of which a server has to have one, beside a valid certificate: each `sha256//` and the SHA-256 of
+  /// its SubjectPublicKeyInfo in base64, as `CURLOPT_PINNEDPUBLICKEY` has it. None: any key will do.
+  public var pinnedKeys: [String] = []
+  /// The certificate by which this client shows itself to a server that asks for one.
+  public var clientIdentity: ClientIdentity?
+  /// Which servers may be spoken to without TLS.
+  public var plainHTTP = PlainHTTP.loopbackOnly
+  /// By which way servers are reached.
+  public var proxy = Proxy.none
+  /// Whether answers tell when the server's certificate ends, which costs a little with each connection.
+  public var readsCertificates = false
+  /// The newest version of HTTP that is offered to a server by TLS, which then chooses. Uploads by HTTP/2 cost libcurl 7.88
+  /// twice the processor: see docs/benchmarks.md.
+  public var newestVersion = HTTPVersion.http1
+  /// The `User-Agent` header.
+  public var userAgent = "analysis-queue"
+
+  /// The defaults above.
+  public init() {}
+}
+
+/// A client's certificate with its private key. It shows itself nowhere.
+public struct ClientIdentity: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  let pem: [UInt8]
+
+  /// The certificate, those of the authorities between, and its private key, all PEM text.
+  public init(pem: [UInt8]) {
+    self.pem = pem
+  }
+
+  /// Always `<redacted>`.
+  public var description: String { "<redacted>" }
+  /// Always `<redacted>`.
+  public var debugDescription: String { description }
+  /// Shows nothing to `dump` and to a debugger's printing.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension Configuration {
+  /// Checks that requests to an address would be let out, so that a wrong setting is reported when it is
+  /// read and not at the first request.
+  ///
+  /// - Throws: `invalidRequest` when the address is malformed; `refusedByPolicy` for another scheme than
+  ///   `https`, plain `http` where it is not allowed, and a user name or password in the address.
+  public func check(_ address: String) throws(TransferError) {
+    guard !address.contains(where: { $0 == "?" || $0 == "#" }) else {
+      throw .invalidRequest("the address has a query or a fragment, and paths are added to its end")
+    }
+    let destination = try Destination(address, plainHTTP: plainHTTP)
+    for key in pinnedKeys {
+      // 32 bytes in base64. libcurl takes a text that is none for a file's name.
+      let digits = key.dropFirst("sha256//".count)
+      guard key.hasPrefix("sha256//"), digits.utf8.count == 44, digits.hasSuffix("="),
+        digits.dropLast().utf8.allSatisfy(Self.isBase64)
+      else {
+        throw .invalidRequest("a pinned key is like sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
+      }
+      guard destination.scheme == "https" else {
+        throw .refusedByPolicy("a public key is pinned, and plain http to \(destination.host) has none")
+      }
+    }
+  }
+
+  private static func isBase64(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+      true
+    default: false
+    }
+  }
+}

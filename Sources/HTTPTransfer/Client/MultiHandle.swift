@@ -220,7 +220,7 @@ final class MultiHandle {
   }
 
   /// A hang-up or an error is handed on as readiness: libcurl then finds the cause by reading and writing,
-  /// and reads what the server had sent before it. Told of an error it would drop an answer unread.
+  /// and reads what the server had sent before it. With an error reported it would drop an answer unread.
   private static func bits(_ readiness: Readiness) -> Int32 {
     let ended = !readiness.isDisjoint(with: [.hangup, .error])
     var bits: Int32 = 0

@@ -1,4 +1,4 @@
-internal import Support
+public import Support
 
 /// What encrypted bytes belong to. Both encryptions, of the bytes and of their own key, are made with it as associated
 /// data, so that neither opens as anything else.
@@ -32,7 +32,7 @@ extension EncryptionBinding {
 public struct ImageBinding: Sendable, Equatable {
   /// The SHA-256 of the user's reference, by which the submitter calls them: 32 bytes. Whoever decrypts needs to know
   /// this much of a user, and no more.
-  public let userSHA256: [UInt8]
+  let userSHA256: [UInt8]
   /// The image's hash in the database, that of its bytes as they were before: 32 bytes.
   public let sha256: [UInt8]
 
@@ -66,5 +66,77 @@ struct FileBinding: EncryptionBinding {
 
   private func context(_ label: String) -> [UInt8] {
     Self.context(Array(label.utf8), Array(name.utf8))
+  }
+}
+
+/// What went wrong with a key, its file or an encrypted image. It holds neither a key nor a byte of an image.
+public struct ImageEncryptionError: Error, Sendable, Equatable {
+  /// What kind of failure it is; more may come.
+  public struct Code: Sendable, Hashable {
+    private enum Kind { case unavailable, file, syntax, noKey, inUse, tampered }
+    private let kind: Kind
+
+    /// This system cannot encrypt at all.
+    static let unavailable = Code(kind: .unavailable)
+    /// The key file cannot be read or written; the underlying error says why.
+    public static let file = Code(kind: .file)
+    /// The key file's content is not what it should be.
+    public static let syntax = Code(kind: .syntax)
+    /// The key file has no key of that number.
+    public static let noKey = Code(kind: .noKey)
+    /// The key may not go.
+    public static let inUse = Code(kind: .inUse)
+    /// Under the right key an image or its own key is not what was encrypted, or not of that user.
+    public static let tampered = Code(kind: .tampered)
+  }
+
+  /// What kind of failure it is.
+  public let code: Code
+  /// What happened; one sentence.
+  public let message: String
+  /// What to do about it; nil when there is nothing to say.
+  public let advice: String?
+  /// What the system said of the file; nil when it was not that.
+  public let underlying: SystemError?
+
+  init(_ code: Code, _ message: String, advice: String? = nil, underlying: SystemError? = nil) {
+    self.code = code
+    self.message = message
+    self.advice = advice
+    self.underlying = underlying
+  }
+
+  /// A file that could not be read or written.
+  init(_ error: SystemError) {
+    self.init(.file, "The key file: \(error)", underlying: error)
+  }
+}
+
+extension ImageEncryptionError: CustomStringConvertible {
+  /// The message and the advice.
+  public var description: String { advice.map { "\(message) \($0)" } ?? message }
+}
+
+/// An image as it is stored: encrypted under the keys that there are, or as it is.
+public struct KeptImage: Sendable {
+  /// The bytes to be stored.
+  public let bytes: [UInt8]
+  /// The hash by which the user's image is known; of an encrypted one it is made with a key.
+  public let sha256: [UInt8]
+  /// The image's own key; nil where it is not encrypted.
+  public let key: WrappedKey?
+
+  /// - Parameters:
+  ///   - user: Whose image it is, as the queue calls them.
+  ///   - keys: Under which it is encrypted; nil leaves it as it is.
+  /// - Throws: `noKey` or `unavailable`.
+  public init(_ image: [UInt8], of user: String, _ keys: KeyRing?) throws(ImageEncryptionError) {
+    guard let keys else {
+      (bytes, sha256, key) = (image, SHA256.digest(of: image), nil)
+      return
+    }
+    sha256 = keys.imageHash(of: image)
+    let encrypted = try keys.encrypt(image, ImageBinding(user: user, sha256: sha256))
+    (bytes, key) = (encrypted.bytes, encrypted.key)
   }
 }

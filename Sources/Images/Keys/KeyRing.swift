@@ -12,7 +12,7 @@ public struct KeyRing: Sendable {
   ///
   /// - Parameter moment: When that is, in seconds since 1970.
   /// - Throws: `unavailable`.
-  public init(at moment: Double) throws(ImageEncryptionError) {
+  init(at moment: Double) throws(ImageEncryptionError) {
     let key = try WrappingKey.random(at: moment)
     self.init(keys: [key], current: key.id, hashKeys: [try HashKey(from: key)])
   }
@@ -57,7 +57,7 @@ public struct KeyRing: Sendable {
   /// Takes a key out. What is encrypted under it can be read by nobody any more: whoever calls this has looked.
   ///
   /// - Throws: `noKey`, or `inUse` for the current key.
-  public mutating func removeKey(_ id: KeyID) throws(ImageEncryptionError) {
+  mutating func removeKey(_ id: KeyID) throws(ImageEncryptionError) {
     guard self[id] != nil else { throw .noKey(id) }
     guard id != currentID else {
       throw ImageEncryptionError(

@@ -134,3 +134,139 @@ final class FreshConnection: @unchecked Sendable {
     return pointer
   }
 }
+
+/// One connection on its way up, which goes through its servers by itself as long as each says something.
+///
+/// Used by one thread only.
+final class ConnectCandidate {
+  enum Step {
+    case goesOn
+    case up(FreshConnection)
+    /// The servers have to prove more than was asked of them: begin anew, with these settings.
+    case demands([String: String])
+    /// Whether other servers are worth a try though libpq gave up.
+    case failed(PostgreSQLError, othersMayDo: Bool)
+  }
+
+  /// Where it is, and since when.
+  private(set) var host: HostList.Host
+  private(set) var hostSince: ContinuousClock.Instant
+  /// What it waits for.
+  private(set) var events = Int16(POLLOUT)
+  private let notices: NoticeSink
+  private let proof: ServerProof
+  private var connection: OpaquePointer?
+
+  /// - Parameter isExpanded: Whether the database's name may be a whole connection string.
+  /// - Throws: When it fails at once, and when a password comes from where it may not.
+  init(
+    _ parameters: [(keyword: String, value: String)], isExpanded: Bool, proof: ServerProof,
+    onNotice: (@Sendable (Notice) -> Void)?
+  ) throws(PostgreSQLError) {
+    notices = NoticeSink(onNotice)
+    self.proof = proof
+    host = HostList.Host(name: "", address: "", port: "")
+    hostSince = EventLoop.now
+    guard let connection = Self.start(parameters, isExpanded) else {
+      throw PostgreSQLError(.connectionFailed, "No connection: out of memory.")
+    }
+    self.connection = connection
+    // libpq calls the sink by its address alone; it lives as long as the connection.
+    notices.install(on: connection)
+    // Only so is the SQLSTATE part of what libpq says of a refused connection.
+    _ = PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
+    // Only libpq knows what it found in a service file, and where it looked for passwords.
+    if isExpanded, let settings = LibpqSettings(of: connection) {
+      try PasswordRule.check(settings, given: parameters.map(\.keyword))
+    }
+    guard PQstatus(connection) != CONNECTION_BAD else {
+      throw failure(connection, whenUnknown: .configuration)
+    }
+    noteHost(connection)
+  }
+
+  deinit {
+    if let connection { PQfinish(connection) }
+  }
+
+  /// What to poll; −1 when it is over.
+  var descriptor: Int32 { connection.map { PQsocket($0) } ?? -1 }
+
+  /// The servers it goes through.
+  var servers: HostList? { connection.flatMap { LibpqSettings(of: $0) }.map(HostList.init) }
+
+  /// Goes on when what it waits for has come.
+  func step() -> Step {
+    guard let connection else { return .goesOn }
+    // Nothing that the server asks for has been read yet: libpq returns between each two of its messages.
+    switch localVerdict(connection) {
+    case .enough: break
+    case .demands(let settings): return .demands(settings)
+    case .refused(let reason): return .failed(unproven(reason), othersMayDo: true)
+    }
+    switch PQconnectPoll(connection) {
+    case PGRES_POLLING_OK:
+      guard PQsetnonblocking(connection, 1) == 0 else {
+        return .failed(failure(connection, whenUnknown: .interrupted), othersMayDo: true)
+      }
+      self.connection = nil
+      return .up(FreshConnection(connection, notices: notices))
+    case PGRES_POLLING_READING: events = Int16(POLLIN)
+    case PGRES_POLLING_WRITING: events = Int16(POLLOUT)
+    default:
+      noteHost(connection)
+      let error = failure(connection, whenUnknown: .interrupted)
+      // libpq goes to the next server by itself when one refuses or is of the wrong kind, but not when one
+      // hangs up or has no room, as a proxy before a dead server does.
+      let phases: [ConnectionPhase] = [.interrupted, .startingUp, .tooManyClients]
+      return .failed(error, othersMayDo: error.phase.map(phases.contains) ?? false)
+    }
+    noteHost(connection)
+    return .goesOn
+  }
+
+  private func localVerdict(_ connection: OpaquePointer) -> LocalProof.Verdict {
+    guard proof == .verified, let settings = LibpqSettings(of: connection) else { return .enough }
+    return LocalProof(
+      host: host, settings: settings.values, hasPassword: PQpass(connection).map { $0.pointee != 0 } ?? false,
+      peer: host.isSocket ? LocalProof.peer(of: PQsocket(connection)) : nil
+    ).verdict()
+  }
+
+  private func unproven(_ reason: String) -> PostgreSQLError {
+    // A socket's owner may be another one later; settings stay what they are.
+    let phase = host.isSocket ? ConnectionPhase.proof : .configuration
+    var error = PostgreSQLError(
+      .connectionFailed,
+      "No connection: \(phase). At \(host.shown), port \(host.port), \(reason)."
+        + (host.isSocket ? "" : " \(LocalProof.advice)"))
+    error.phase = phase
+    return error
+  }
+
+  private func noteHost(_ connection: OpaquePointer) {
+    func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
+    let now = HostList.Host(
+      name: text(PQhost(connection)), address: text(PQhostaddr(connection)), port: text(PQport(connection)))
+    guard now != host else { return }
+    host = now
+    hostSince = EventLoop.now
+  }
+
+  private static func start(
+    _ parameters: [(keyword: String, value: String)], _ isExpanded: Bool
+  ) -> OpaquePointer? {
+    let keywords = parameters.map { strdup($0.keyword) }
+    let values = parameters.map { strdup($0.value) }
+    defer { for text in keywords + values { free(text) } }
+    let terminated = { (list: [UnsafeMutablePointer<CChar>?]) in
+      list.map { $0.map { UnsafePointer($0) } } + [nil]
+    }
+    return PQconnectStartParams(terminated(keywords), terminated(values), isExpanded ? 1 : 0)
+  }
+
+  private func failure(_ connection: OpaquePointer, whenUnknown: ConnectionPhase) -> PostgreSQLError {
+    let message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
+    return ConnectFailure.error(message, whenUnknown: whenUnknown)
+  }
+}

@@ -1,3 +1,8 @@
+internal import Clibpq
+internal import Clinux
+internal import Glibc
+import Support
+
 /// Where the server is and how calls to it behave.
 ///
 /// What is not said here libpq takes from the `PG*` variables, the service file and the password file,
@@ -30,7 +35,7 @@ public struct ConnectionConfiguration: Sendable {
   public var keywords: [String: String]
   /// Is given the server's notices and warnings, on the loop's thread; nil drops them.
   public var onNotice: (@Sendable (Notice) -> Void)?
-  /// Is told of each attempt to connect when it has ended, with the reason when it failed; for counting.
+  /// Called with each attempt to connect when it has ended, with the reason when it failed; for counting.
   public var onConnect: (@Sendable (PostgreSQLError?) -> Void)?
 
   /// A configuration; see the properties for what each part means.
@@ -92,4 +97,110 @@ public struct Notice: Sendable, Equatable {
   public let sqlState: String
   /// The text, as the server or `RAISE` worded it.
   public let message: String
+}
+
+/// Settings of a connection as libpq understood them, by their keywords; what is empty was not given.
+struct LibpqSettings {
+  let values: [String: String]
+  /// The keywords of those that libpq itself counts as secrets.
+  let secrets: [String]
+
+  init(values: [String: String], secrets: [String] = []) {
+    self.values = values
+    self.secrets = secrets
+  }
+
+  /// What a connection that was begun goes by, from wherever it was taken; nil without memory.
+  init?(of connection: OpaquePointer) {
+    guard let options = PQconninfo(connection) else { return nil }
+    defer { PQconninfoFree(options) }
+    self.init(options)
+  }
+
+  /// What a connection string says.
+  ///
+  /// - Throws: When it cannot be read. What libpq quotes of it is left out.
+  init(conninfo: String) throws(PostgreSQLError) {
+    // A plain name is a database's, as everywhere in libpq.
+    guard conninfo.contains("=") || conninfo.contains("://") else {
+      self.init(values: ["dbname": conninfo])
+      return
+    }
+    var message: UnsafeMutablePointer<CChar>?
+    let options = PQconninfoParse(conninfo, &message)
+    defer {
+      PQconninfoFree(options)
+      PQfreemem(message)
+    }
+    guard let options else {
+      let message = message.map { String(cString: $0) } ?? "out of memory"
+      var error = PostgreSQLError(
+        .connectionFailed,
+        "No connection: the connection string cannot be read: \(Redaction.withoutQuoted(message).trimmed).")
+      error.phase = .configuration
+      throw error
+    }
+    self.init(options)
+  }
+
+  private init(_ first: UnsafeMutablePointer<PQconninfoOption>) {
+    var values: [String: String] = [:]
+    var secrets: [String] = []
+    var option = first
+    while let keyword = option.pointee.keyword.map({ String(cString: $0) }) {
+      let value = option.pointee.val.map { String(cString: $0) } ?? ""
+      if !value.isEmpty {
+        values[keyword] = value
+        // So it marks what a dialogue has to hide.
+        if option.pointee.dispchar.map({ String(cString: $0) }) == "*" { secrets.append(keyword) }
+      }
+      option += 1
+    }
+    self.init(values: values, secrets: secrets)
+  }
+}
+
+/// A password file that the service manager hands over, as libpq takes it.
+///
+/// systemd lets the service's user read a credential by an access list, whose mask shows as the group's right to read;
+/// libpq takes that for a file that others can read, and does not use it. So it is given a copy of mode 0600 in memory,
+/// which goes with this object.
+final class CredentialCopy {
+  private static let largest = 65536
+  private let file: String
+  private let descriptor: Int32
+
+  /// Where libpq finds it.
+  var path: String { "/proc/self/fd/\(descriptor)" }
+
+  /// - Returns: nil for what is no credential, or one that libpq takes as it is: a file in the folder of credentials
+  ///   that the group may read, and nobody else.
+  init?(of file: String, in folder: String) {
+    self.file = file
+    guard file.hasPrefix(folder + "/"), !file.dropFirst(folder.count + 1).contains("/") else { return nil }
+    let source = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard source >= 0 else { return nil }
+    defer { close(source) }
+    var facts = stat()
+    guard fstat(source, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 == 0o040,
+      facts.st_size <= Self.largest
+    else { return nil }
+    descriptor = memfd_create("password file", linux_memfd_cloexec)
+    guard descriptor >= 0 else { return nil }
+    var bytes = [UInt8](repeating: 0, count: Int(facts.st_size))
+    guard fchmod(descriptor, 0o600) == 0, read(source, &bytes, bytes.count) == bytes.count,
+      write(descriptor, bytes, bytes.count) == bytes.count
+    else { return nil }
+  }
+
+  /// The error with the credential's own name: libpq says from which file a wrong password is.
+  func named(in error: PostgreSQLError) -> PostgreSQLError {
+    var error = error
+    error.message = error.message.replacing(path, with: file)
+    return error
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
 }

@@ -55,7 +55,6 @@ extension Connection {
       throw described(error, label)
     }
     current = operation
-    operation.began = operation.count?.now()
     return operation
   }
 
@@ -87,7 +86,6 @@ extension Connection {
       if wire.hasFailed { loseFailed() } else { await pause() }
     }
     forget(operation)
-    if let began = operation.began { operation.count?.ended(since: began) }
     condition.isClean = wire.isIdle && listeners.isEmpty && !hasMetReadOnly
     current = nil
     if !keepingTurn { operation.gate.leave() }
@@ -248,5 +246,137 @@ extension Connection {
     }
     if error.isReadOnlyServer { hasMetReadOnly = true }
     if operation.failure == nil { operation.failure = error }
+  }
+}
+
+/// One call's use of a connection, from its place in line to its last answer; used inside the actor.
+final class Operation {
+  enum Interruption {
+    case deadline, cancellation
+  }
+
+  enum Kind {
+    case statement
+    /// Rows are handed out one by one, and not read while nobody asks for them.
+    case stream
+    case copyIn
+    case copyOut
+  }
+
+  let id: UInt64
+  let label: String
+  let kind: Kind
+  let gate: TurnGate
+  /// Whether losing the answer leaves it open if the work was done; not so within a transaction, which
+  /// the server undoes with the connection.
+  let hasEffectsOfItsOwn: Bool
+
+  var timers: [TimerToken] = []
+  var interruption: Interruption?
+  var isSent = false
+  /// How many warnings had come when it was sent.
+  var warningsBefore = 0
+  /// Whether all its answers have been read.
+  var isDrained = false
+  var isCancelInFlight = false
+  /// Whether a pipeline began with a group of no statements.
+  var hasEmptyGroup = false
+  /// The cancellation that is in flight, where the loop drives it.
+  var cancelRequest: CancelRequest?
+  /// The server's first error.
+  var failure: PostgreSQLError?
+  /// The last result that is no error: of a stream or COPY, the one that counts the rows.
+  var summary: ServerResult?
+
+  init(id: UInt64, label: String, kind: Kind, gate: TurnGate, hasEffectsOfItsOwn: Bool) {
+    self.id = id
+    self.label = label
+    self.kind = kind
+    self.gate = gate
+    self.hasEffectsOfItsOwn = hasEffectsOfItsOwn
+  }
+
+  /// The error of a call that was interrupted.
+  func interrupted(_ interruption: Interruption, outcomeKnown: Bool) -> PostgreSQLError {
+    var error: PostgreSQLError
+    switch interruption {
+    case .deadline:
+      error = PostgreSQLError(.deadlineExceeded, "The deadline passed.", statement: label)
+    case .cancellation:
+      error = PostgreSQLError(.cancelled, "The call was cancelled.", statement: label)
+    }
+    error.mayHaveTakenEffect = !outcomeKnown && isSent && hasEffectsOfItsOwn
+    return error
+  }
+
+  /// The error of a call that succeeded after we had asked to cancel it, and of which the server warned: a
+  /// commit that no longer waits for its synchronous standby is done here, and may be lost with this server.
+  func unconfirmed(warnings: Int) -> PostgreSQLError? {
+    guard let interruption, warnings > warningsBefore else { return nil }
+    return interrupted(interruption, outcomeKnown: false)
+  }
+
+  /// The server's error as the caller is to see it: a statement that we had cancelled was interrupted.
+  func translated(_ failure: PostgreSQLError) -> PostgreSQLError {
+    guard let interruption, failure.sqlState == "57014" else { return failure }
+    return interrupted(interruption, outcomeKnown: true)
+  }
+}
+
+/// A line of tasks that wait for their turn, first come, first served; used inside one actor.
+///
+/// The actor may do other things between a task's decision to wait and its turn in the line, so that all
+/// that was decided on is looked at again when the turn is taken.
+final class TurnGate {
+  private var free: Int
+  private var line: [(id: UInt64, continuation: CheckedContinuation<PostgreSQLError?, Never>)] = []
+  private var closure: PostgreSQLError?
+
+  /// - Parameter capacity: How many may be in at once.
+  init(capacity: Int = 1) {
+    free = capacity
+  }
+
+  /// Takes a turn, or waits for it; the error is why there will be none.
+  ///
+  /// - Parameter refusal: Why this one is not to wait any more, if that has come up by then.
+  func enter(_ id: UInt64, unless refusal: () -> PostgreSQLError?) async -> PostgreSQLError? {
+    if closure == nil, free > 0 {
+      free -= 1
+      return nil
+    }
+    return await withCheckedContinuation { continuation in
+      if let error = closure ?? refusal() {
+        continuation.resume(returning: error)
+      } else if free > 0 {
+        free -= 1
+        continuation.resume(returning: nil)
+      } else {
+        line.append((id, continuation))
+      }
+    }
+  }
+
+  /// Gives the turn to the next in line.
+  func leave() {
+    guard !line.isEmpty else {
+      free += 1
+      return
+    }
+    line.removeFirst().continuation.resume(returning: nil)
+  }
+
+  /// Sends one away that waits; nothing happens when it does not wait here (any more).
+  func remove(_ id: UInt64, _ error: PostgreSQLError) {
+    guard let index = line.firstIndex(where: { $0.id == id }) else { return }
+    line.remove(at: index).continuation.resume(returning: error)
+  }
+
+  /// Sends all away, and whoever comes later.
+  func close(_ error: PostgreSQLError) {
+    closure = error
+    let waiting = line
+    line = []
+    for (_, continuation) in waiting { continuation.resume(returning: error) }
   }
 }

@@ -9,7 +9,7 @@ internal import Synchronization
 /// it still sends is read to its end, so that the connection can be used again; if the server does not
 /// obey within `cancelGrace`, the connection is dropped. A connection that is lost or closed stays so.
 ///
-/// It must be let go, or closed, before its loop is shut down.
+/// It must be released, or closed, before its loop is shut down.
 public actor Connection: Queryable {
   /// The loop on which the connection waits.
   public nonisolated let loop: EventLoop

@@ -48,20 +48,18 @@ public struct JobDirectory: Sendable {
   ) async throws(JobQueueError) -> [JobID: JobState] {
     var look = Look(jobs)
     var schedule = WaitSchedule()
-    var failures = 0
-    var random = SystemRandomNumberGenerator()
+    var retries = RetryPauses(.database)
     while true {
       var pause: Duration
       do throws(JobQueueError) {
         if try await take(&look, finished) { schedule.reset() }
         if look.isOver { return look.ended }
-        failures = 0
+        retries.reset()
         pause = schedule.next()
       } catch {
         guard error.isTemporary else { throw error }
-        failures += 1
-        if failures == 1 { isAway(error) }
-        pause = max(.milliseconds(10), Backoff.database.delay(attempt: failures, using: &random))
+        pause = retries.next()
+        if retries.failures == 1 { isAway(error) }
       }
       do {
         try await database.loop.sleep(for: pause)

@@ -10,7 +10,6 @@ public actor Submitter {
   private let database: ConnectionPool
   private let limits: SubmitLimits
   private var shards: [String: Int16] = [:]
-  private var random = SystemRandomNumberGenerator()
   private var unnotified: Set<Int16> = []
   private var notifiedAt: ContinuousClock.Instant?
   private var dueNotification: Task<Void, Never>?
@@ -211,7 +210,7 @@ public actor Submitter {
     _ body: () async throws(JobQueueError) -> R
   ) async throws(JobQueueError) -> R {
     var refusals = 0
-    var failures = 0
+    var retries = RetryPauses(.database)
     var awaySince: ContinuousClock.Instant?
     while true {
       do throws(JobQueueError) {
@@ -226,18 +225,10 @@ public actor Submitter {
           refusals += 1
           guard refusals <= limits.repeats else { throw error }
         }
-        failures += 1
-        try await pause(after: failures)
+        do { try await database.loop.sleep(for: retries.next()) } catch {
+          throw JobQueueError(error, while: "submitting jobs")
+        }
       }
-    }
-  }
-
-  private func pause(after failures: Int) async throws(JobQueueError) {
-    let delay = Backoff.database.delay(attempt: failures, using: &random)
-    do {
-      try await database.loop.sleep(for: delay)
-    } catch {
-      throw JobQueueError(error, while: "submitting jobs")
     }
   }
 

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Support
+public import Support
 
 /// An account as the endpoint keeps it.
 struct Account: Sendable {
@@ -55,13 +55,13 @@ struct UserProfile: Sendable, Encodable {
 /// An account to be made, with its password in clear.
 public struct NewAccount: Sendable, Decodable {
   /// The address the account logs in with.
-  public var email: String
+  var email: String
   /// The password; only a keyed hash of it is kept.
-  public var password: String
+  var password: String
   /// The name shown in profiles; the address when missing.
   public var name: String?
   /// The plan; free when missing.
-  public var subscription: AccountSubscription?
+  var subscription: AccountSubscription?
 
   /// An account to be made; without a name it shows its address, without a plan it is free.
   public init(
@@ -130,5 +130,42 @@ struct AccountSubscriptionStatus: Sendable, Encodable {
     try container.encode(analysisLimit, forKey: .analysisLimit)
     try container.encode(analysisRemaining, forKey: .analysisRemaining)
     try container.encode(lastResetDate, forKey: dialect == .guide ? .lastResetDate : .snakeCaseResetDate)
+  }
+}
+
+/// What a client saves comes back as it was.
+extension JSONValue: Codable {
+  /// Reads any JSON value.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .number(value)
+    } else if let value = try? container.decode(String.self) {
+      self = .string(value)
+    } else if let value = try? container.decode([JSONValue].self) {
+      self = .array(value)
+    } else {
+      let members = try container.decode([String: JSONValue].self)
+      self = .object(members.map { Member(name: $0.key, value: $0.value) })
+    }
+  }
+
+  /// Writes the value.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .integer(let value): try container.encode(value)
+    case .number(let value): try container.encode(value)
+    case .string(let value), .raw(let value): try container.encode(value)
+    case .array(let values): try container.encode(values)
+    case .object(let members):
+      try container.encode(Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value) }))
+    }
   }
 }

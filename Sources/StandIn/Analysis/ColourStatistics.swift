@@ -3,7 +3,6 @@ import Cturbojpeg
 
 /// Colour and brightness of a picture, each from 0 to 1.
 struct ColourStatistics: Equatable, Sendable {
-  /// Mean brightness.
   var brightness = 0.0
   /// Standard deviation of the brightness.
   var contrast = 0.0

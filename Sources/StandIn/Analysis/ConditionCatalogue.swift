@@ -2,7 +2,6 @@ import Support
 
 /// The conditions the stand-in can name, and how the colours of a picture speak for each.
 enum ConditionCatalogue {
-  /// Opens every description.
   static let notice = "Stand-in computed from the picture's colours; not a medical finding."
 
   /// Two or three conditions, the likeliest first; the same for the same statistics.

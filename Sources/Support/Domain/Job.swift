@@ -68,10 +68,47 @@ public enum JobState: String, Sendable, CaseIterable, Codable {
   case cancelled
 
   /// Whether nothing more happens to the job by itself.
-  public var isTerminal: Bool {
+  var isTerminal: Bool {
     switch self {
     case .waiting, .scheduled, .running: false
     case .succeeded, .dead, .cancelled: true
     }
   }
+}
+
+/// What kind of failure an attempt ended in. The raw value is what the database and reports hold.
+public enum FailureClass: String, Sendable, CaseIterable {
+  /// No byte of the request left: refused connection, unknown name, failed TLS handshake.
+  case notSent = "not_sent"
+  /// Cut or timed out while sending or waiting; the endpoint may have counted the call.
+  case outcomeUnknown = "outcome_unknown"
+  /// An answer that is not an analysis: bad JSON, HTML, truncated, too long, invalid values.
+  case invalidAnswer = "invalid_answer"
+  /// The endpoint will never take this image or request.
+  case permanent
+  /// The service account's credentials were not accepted.
+  case credentials
+  /// The service account may not do this.
+  case permission
+  /// The service account's own monthly limit at the endpoint.
+  case serviceLimit = "service_limit"
+  /// The endpoint asks for less or for later.
+  case overload
+  case server
+  /// The endpoint answered with a redirect, which is never followed.
+  case redirect
+  /// The image could not be read, cleaned or decrypted.
+  case image
+  /// The job was not started before its expiry.
+  case expired
+  /// The worker was lost while the job ran.
+  case workerLost = "worker_lost"
+  /// The result could not be stored.
+  case store
+}
+
+/// The version of the programs, which are released together.
+public enum ProductVersion {
+  /// As `--version` prints it, and as it is kept with each result.
+  public static let current = "1.0.0"
 }

@@ -1,8 +1,6 @@
 /// What a clinic is; the endpoint's back-end numbers them 1, 2 and 3 (`app_jenis`).
 public enum ClinicKind: String, Sendable, CaseIterable {
-  /// A clinic.
   case clinic
-  /// A pharmacy.
   case pharmacy
   /// Both in one house.
   case both
@@ -68,3 +66,28 @@ public enum UserPicture<Photo, Logo> {
 
 extension UserPicture: Sendable where Photo: Sendable, Logo: Sendable {}
 extension UserPicture: Equatable where Photo: Equatable, Logo: Equatable {}
+
+/// What is sent of the images of one type: the settings `image_bytes_…` and `png_as_is_…` of the database.
+public struct ImageRules: Sendable, Hashable {
+  /// As long as nobody changes the settings. The endpoint's API refuses 5,242,880 bytes and more.
+  public static let usual = ImageRules(maxBytes: 5_242_879, keepsPNG: false)
+
+  /// The most bytes of an image that is sent.
+  public let maxBytes: Int
+  /// Whether a PNG that needs nothing stays one.
+  public let keepsPNG: Bool
+
+  /// Rules with their values.
+  public init(maxBytes: Int, keepsPNG: Bool) {
+    self.maxBytes = maxBytes
+    self.keepsPNG = keepsPNG
+  }
+}
+
+/// How many bytes an image may have. The same as `analysis.max_image_bytes` in the database.
+public enum ImageSize {
+  /// The most bytes of a file before it is cleaned: 10 MB.
+  public static let maximum = 10_000_000
+  /// The most bytes of an encrypted image.
+  static let encryptedMaximum = maximum + 512
+}

@@ -1,3 +1,4 @@
+import Clinux
 import Glibc
 
 /// The one writer of what a user names as output. A file appears whole or not at all: it is written beside its place,
@@ -71,7 +72,7 @@ public struct AtomicFile: ~Copyable {
   public static func isFile(_ path: String) throws(SystemError) -> Bool { try target(of: path) != nil }
 
   /// Tries whether the path could be written, and leaves all as it is. A pipe or device stays open until the program
-  /// ends, or the pipe's reader would be told of an end. Throws `unwritable`.
+  /// ends, or the pipe's reader would see an end. Throws `unwritable`.
   public static func check(_ path: String) throws(SystemError) {
     if try isFile(path) { _ = try AtomicFile(path, isSynced: false) } else { _ = try stream(path) }
   }
@@ -224,7 +225,131 @@ public struct WrittenFile: Sendable, Equatable {
   /// Where it is.
   public let path: String
   /// How long it is.
-  public let byteCount: Int
+  let byteCount: Int
   /// SHA-256 of its bytes, in lower-case hexadecimal.
   public let sha256: String
+}
+
+/// Folders that only their owner may look into.
+public enum PrivateFolder {
+  /// Makes a folder of mode 0700, or makes sure that the one that is there is a folder of this user and closed to
+  /// all others. The folder above must be there.
+  ///
+  /// Throws `unwritable`, `invalid` or `notPrivate`.
+  public static func prepare(_ path: String) throws(SystemError) {
+    let path = withoutSlash(path)
+    if mkdir(path, 0o700) == 0 {
+      // The umask may have taken more than it should.
+      guard chmod(path, 0o700) == 0 else {
+        throw .lastCall(.unwritable, "its permissions cannot be set", path: path)
+      }
+      return
+    }
+    guard errno == EEXIST else { throw .lastCall(.unwritable, "the folder cannot be made", path: path) }
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw .lastCall(.unwritable, "cannot be looked at", path: path) }
+    try check(status, path)
+  }
+
+  /// Whether a folder is there; then it is one of this user and closed to all others. Nothing is made.
+  ///
+  /// Throws `unreadable`, `invalid` or `notPrivate`.
+  public static func isThere(_ path: String) throws(SystemError) -> Bool {
+    let path = withoutSlash(path)
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      if errno == ENOENT { return false }
+      throw .lastCall(.unreadable, "cannot be looked at", path: path)
+    }
+    try check(status, path)
+    return true
+  }
+
+  /// With a slash behind it, a link would be followed: whoever may place one could lead elsewhere what is kept here.
+  private static func withoutSlash(_ path: String) -> String {
+    var path = path
+    while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return path
+  }
+
+  private static func check(_ status: stat, _ path: String) throws(SystemError) {
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+      throw SystemError(.invalid, "is not a folder", path: path)
+    }
+    guard status.st_uid == geteuid() else {
+      throw SystemError(
+        .notPrivate, "belongs to user \(status.st_uid); it must belong to the user that runs this", path: path
+      )
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      let mode = String(status.st_mode & 0o777, radix: 8)
+      throw SystemError(
+        .notPrivate, "keeps private data but has mode 0\(mode); run 'chmod 700' on it", path: path)
+    }
+  }
+}
+
+/// A file of lines that only grows. Whoever appends need not own it and need not be able to read it: an administrator
+/// makes it, best with the attribute that lets nobody shorten it (`chattr +a`).
+public enum AppendedFile {
+  /// The most bytes of it that are read.
+  private static let limit = 1 << 30
+
+  /// Appends a line in one write, so that the lines of several who append at once do not mix. The file is not made.
+  ///
+  /// Throws `unwritable`, and `notPrivate` where every user of the machine could write it.
+  public static func append(_ line: String, to path: String) throws(SystemError) {
+    // A link is not followed, and a pipe without a reader is not waited for.
+    let descriptor = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      throw .lastCall(.unwritable, "cannot be opened to append to it", path: path)
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw .lastCall(.unwritable, "cannot be looked at", path: path)
+    }
+    try check(FileContent.Facts(status, descriptor), path)
+    let bytes = Array((line + "\n").utf8)
+    var count = write(descriptor, bytes, bytes.count)
+    while count < 0, errno == EINTR { count = write(descriptor, bytes, bytes.count) }
+    guard count >= 0 else { throw .lastCall(.unwritable, "cannot be appended to", path: path) }
+    guard count == bytes.count else {
+      throw .failedCall(.unwritable, "took a part of a line only", number: ENOSPC, path: path)
+    }
+  }
+
+  /// Its lines, if it belongs to a user and nobody else could have taken one out.
+  ///
+  /// Throws `unreadable`, `invalid` where it is too large, and `notPrivate` where others than `owner` could have
+  /// changed it: it belongs to another, every user may write it, or a group may that could shorten it.
+  public static func lines(of path: String, owner: UInt32) throws(SystemError) -> [String] {
+    let bytes = try FileContent.read(path, limit: limit) { (facts) throws(SystemError) in
+      try check(facts, path)
+      guard facts.owner == owner else {
+        throw SystemError(
+          .notPrivate, "belongs to user \(facts.owner), and only what user \(owner) keeps counts", path: path)
+      }
+      guard facts.permissions & 0o020 == 0 || facts.isAppendOnly else {
+        throw SystemError(
+          .notPrivate, "can be shortened by its group; run 'chattr +a' on it, or 'chmod g-w'", path: path)
+      }
+    }
+    return bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private static func check(_ facts: FileContent.Facts, _ path: String) throws(SystemError) {
+    guard facts.isRegular else { throw SystemError(.unwritable, "is not a file", path: path) }
+    guard facts.permissions & 0o002 == 0 else {
+      throw SystemError(.notPrivate, "can be written by every user; run 'chmod o-w' on it", path: path)
+    }
+  }
+}
+
+extension FileContent.Facts {
+  init(_ status: stat, _ descriptor: Int32) {
+    self.init(
+      isRegular: status.st_mode & S_IFMT == S_IFREG, permissions: status.st_mode & 0o7777,
+      owner: status.st_uid, isAppendOnly: linux_is_append_only(descriptor))
+  }
 }

@@ -36,7 +36,7 @@ public struct ConfigurationFile: Sendable, Equatable {
   }
 
   /// Reads a text; `path` is for messages.
-  public static func parse(
+  static func parse(
     _ text: String, path: String, keys: Set<String>
   ) throws(SystemError) -> ConfigurationFile {
     var entries: [String: Entry] = [:]

@@ -130,7 +130,6 @@ struct JSONPlace: Sendable {
     case null, yes, no, number, array, object
     /// Printable ASCII without escapes.
     case plainText
-    /// Without escapes.
     case text
     case escapedText
   }
@@ -165,7 +164,6 @@ struct JSONPlace: Sendable {
     UnsafeBufferPointer(rebasing: bytes[Int(first)..<Int(first) + count])
   }
 
-  /// The text.
   func string(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
     kind == .escapedText
       ? JSONReader.unescaped(content(bytes)) : String(decoding: content(bytes), as: UTF8.self)

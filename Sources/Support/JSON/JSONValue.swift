@@ -1,16 +1,12 @@
 /// A JSON value to be written, whose members stay in the order in which they were given. What is read is a `JSONPart`.
 public enum JSONValue: Equatable, Sendable {
-  /// Nothing.
   case null
-  /// Yes or no.
   case bool(Bool)
   /// A whole number, to its last digit; a number that was read is a `number`.
   case integer(Int64)
   /// A number; one that is not finite is written as null.
   case number(Double)
-  /// A text.
   case string(String)
-  /// Values in order.
   case array([JSONValue])
   /// Names and their values. Names are unique within an object: the reader refuses others.
   case object([Member])

@@ -12,7 +12,7 @@ public struct JSONWriter {
   public mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
 
   /// Appends what is JSON already.
-  public mutating func raw(_ json: StaticString) {
+  mutating func raw(_ json: StaticString) {
     json.withUTF8Buffer { bytes.append(contentsOf: $0) }
   }
 
@@ -88,7 +88,7 @@ extension JSONWriter {
   }
 
   /// Appends somebody else's JSON, with its white space; its texts show nothing but what is printable.
-  public mutating func foreign(_ json: String) {
+  mutating func foreign(_ json: String) {
     var json = json
     // A text of JSON holds no character below the space, so those are between its values.
     json.withUTF8 { Self.append($0, to: &bytes) { $0 != 0x7F } }

@@ -5,11 +5,8 @@ public struct BarChart {
   public enum Fill: String, Sendable {
     /// Left blank within its outline.
     case blank
-    /// Dots.
     case dots
-    /// Slanted lines.
     case stripes
-    /// Filled.
     case solid
   }
 
@@ -22,8 +19,7 @@ public struct BarChart {
     /// The class by which the stylesheet colours it.
     let style: String
 
-    /// A part.
-    public init(_ name: String, _ fill: Fill, style: StaticString) {
+    init(_ name: String, _ fill: Fill, style: StaticString) {
       self.name = name
       self.fill = fill
       self.style = style.description
@@ -41,8 +37,7 @@ public struct BarChart {
     /// What stands below it; nothing where that is empty.
     public let line: String
 
-    /// A bar.
-    public init(_ name: String, _ values: [Int64], note: String, line: String = "") {
+    init(_ name: String, _ values: [Int64], note: String, line: String = "") {
       self.name = name
       self.values = values
       self.note = note
@@ -51,7 +46,7 @@ public struct BarChart {
   }
 
   /// How long the bars are.
-  public enum Scale: Sendable {
+  enum Scale: Sendable {
     /// As their sums are to the largest one.
     case common
     /// All alike: what is shown is the share of each part.
@@ -71,8 +66,7 @@ public struct BarChart {
   /// How long the bars are.
   let scale: Scale
 
-  /// A chart.
-  public init(
+  init(
     _ id: StaticString, _ title: String, label: String, parts: [Part], bars: [Bar], scale: Scale = .common
   ) {
     self.id = id.description

@@ -10,7 +10,7 @@ public struct ColumnChart {
     public let value: Int64
 
     /// A column; its label is its name unless that is given.
-    public init(_ label: String, _ value: Int64, name: String? = nil) {
+    init(_ label: String, _ value: Int64, name: String? = nil) {
       self.label = label
       self.name = name ?? label
       self.value = value
@@ -26,8 +26,7 @@ public struct ColumnChart {
   /// The columns in their order.
   public let bars: [Bar]
 
-  /// A chart.
-  public init(_ title: String, label: String, unit: String, bars: [Bar]) {
+  init(_ title: String, label: String, unit: String, bars: [Bar]) {
     self.title = title
     self.label = label
     self.unit = unit

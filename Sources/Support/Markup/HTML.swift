@@ -117,3 +117,93 @@ extension HTML {
     return pairs.isEmpty ? path : path + "?" + pairs.joined(separator: "&")
   }
 }
+
+/// A table of a page: its caption, its columns and its rows. On a phone each row becomes a block in which every cell
+/// names its column.
+public struct DataTable {
+  /// A column.
+  public struct Column {
+    let title: String
+    /// Numbers stand to the right.
+    var isNumber = false
+
+    /// A column.
+    public init(_ title: String, isNumber: Bool = false) {
+      self.title = title
+      self.isNumber = isNumber
+    }
+  }
+
+  /// What the table shows, for whoever does not see what stands around it.
+  let caption: String
+  let columns: [Column]
+  /// What stands there when it has no rows.
+  let empty: String
+  private var rows: [[HTML]] = []
+
+  /// A table.
+  public init(_ caption: String, _ columns: [Column], empty: String) {
+    self.caption = caption
+    self.columns = columns
+    self.empty = empty
+  }
+
+  /// Adds a row: a cell for each column. The first one names the row.
+  public mutating func add(_ cells: [HTML]) {
+    rows.append(cells)
+  }
+
+  /// The table, or what is said where it is empty.
+  public var html: HTML {
+    guard !rows.isEmpty else { return "<p class=\"empty\">\(empty)</p>" }
+    return "\(opening)\(rows.map(row))\(closing)"
+  }
+
+  /// What comes before the rows, for a table that is too long to be kept: it is written row by row.
+  public var opening: HTML {
+    """
+    <div class="scroll" role="region" aria-label="\(caption)" tabindex="0">
+    <table>
+    <caption>\(caption)</caption>
+    <thead><tr>\(columns.map { column in "<th scope=\"col\"\(Self.style(column))>\(column.title)</th>" as HTML })</tr></thead>
+    <tbody>
+
+    """
+  }
+
+  /// What comes behind the rows.
+  public var closing: HTML { "</tbody>\n</table>\n</div>" }
+
+  /// A row: a cell for each column. The first one names the row.
+  public func row(_ cells: [HTML]) -> HTML {
+    var html: HTML = "<tr>"
+    for (index, (cell, column)) in zip(cells, columns).enumerated() {
+      html +=
+        index == 0
+        ? "<th scope=\"row\" data-column=\"\(column.title)\"\(Self.style(column))>\(cell)</th>"
+        : "<td data-column=\"\(column.title)\"\(Self.style(column))>\(cell)</td>"
+    }
+    html += "</tr>\n"
+    return html
+  }
+
+  private static func style(_ column: Column) -> HTML {
+    column.isNumber ? " class=\"number\"" : ""
+  }
+}
+
+extension HTML {
+  /// Colours of the discs of initials: white letters have a contrast of at least 4.5 to 1 with each.
+  static let discColours = ["#0b57a4", "#176b33", "#7a4f00", "#6b3fa0", "#a8201a", "#525b66"]
+
+  /// A disc with a person's initials, the same one for the same initials. The person's name stands beside it.
+  public static func disc(of initials: String) -> HTML {
+    let number = initials.unicodeScalars.reduce(0) { ($0 + Int($1.value)) % discColours.count }
+    return """
+      <svg class="person" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" aria-hidden="true">\
+      <circle cx="16" cy="16" r="16" fill="\(discColours[number])"/>\
+      <text x="16" y="21" text-anchor="middle" font-family="system-ui, sans-serif" font-size="14" fill="#ffffff">\
+      \(initials)</text></svg>
+      """
+  }
+}

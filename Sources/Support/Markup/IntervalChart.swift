@@ -94,3 +94,83 @@ extension HTML {
     """
   }
 }
+
+/// Whether a confidence says how often it is right: a point for each group, with its confidence to the right and the
+/// share that was right upwards. On the broken line both are the same. What it shows has to stand in a table beside it
+/// too.
+public struct CalibrationChart {
+  /// A group.
+  public struct Point {
+    let confidence, share, low, high: Double
+    let note: String
+
+    /// A point.
+    public init(confidence: Double, share: Double, low: Double, high: Double, note: String) {
+      self.confidence = confidence
+      self.share = share
+      self.low = low
+      self.high = high
+      self.note = note
+    }
+  }
+
+  /// What it shows, and on a page no other does.
+  let title: String
+  let points: [Point]
+
+  /// A chart.
+  public init(_ title: String, points: [Point]) {
+    self.title = title
+    self.points = points
+  }
+
+  private static let (width, height) = (640, 380)
+  private static let (left, right, top, floor) = (60, 620, 16, 330)
+
+  /// The chart.
+  public var html: HTML {
+    .drawn(
+      title, summary, width: Self.width, height: Self.height,
+      """
+      \([0, 20, 40, 60, 80, 100].map(Self.grid))
+      <line class="ideal" x1="\(Self.left)" y1="\(Self.floor)" x2="\(Self.right)" y2="\(Self.top)"/>
+      <text x="\((Self.left + Self.right) / 2)" y="\(Self.height - 10)">mean confidence</text>
+      <text class="note" x="\(Self.left + 6)" y="\(Self.top + 10)">clinicians who agree</text>
+      \(points.map(Self.drawn))
+      """)
+  }
+
+  private var summary: String {
+    let groups = points.map { point in
+      "At \(percent(point.confidence)) confidence \(percent(point.share)) agree, between \(percent(point.low)) and "
+        + "\(percent(point.high)), \(point.note)"
+    }
+    return "\(title). " + groups.joined(separator: ". ")
+  }
+
+  private static func x(_ share: Double) -> Int { left + Int((share * Double(right - left)).rounded()) }
+  private static func y(_ share: Double) -> Int { floor - Int((share * Double(floor - top)).rounded()) }
+
+  private static func grid(_ percent: Int) -> HTML {
+    let (x, y) = (x(Double(percent) / 100), y(Double(percent) / 100))
+    return """
+      <line class="grid" x1="\(x)" y1="\(top)" x2="\(x)" y2="\(floor)"/>\
+      <line class="grid" x1="\(left)" y1="\(y)" x2="\(right)" y2="\(y)"/>\
+      <text x="\(x)" y="\(floor + 16)">\(percent)%</text>\
+      <text class="scale" x="\(left - 8)" y="\(y + 4)">\(percent)%</text>
+
+      """
+  }
+
+  private static func drawn(_ point: Point) -> HTML {
+    let (x, y) = (x(point.confidence), y(point.share))
+    // Its number stands beside it, where there is room.
+    let isLeft = x > right - 60
+    return """
+      <line class="interval" x1="\(x)" y1="\(Self.y(point.low))" x2="\(x)" y2="\(Self.y(point.high))"/>\
+      <circle class="point" cx="\(x)" cy="\(y)" r="5"/>\
+      <text class="\(isLeft ? "name" : "note")" x="\(isLeft ? x - 10 : x + 10)" y="\(y + 4)">\(point.note)</text>
+
+      """
+  }
+}

@@ -6,7 +6,6 @@ public final class Counters: Sendable {
   public struct Reading: Sendable, Equatable {
     /// Whether it only grows.
     public enum Kind: String, Sendable {
-      /// It only grows.
       case counter
       /// It goes up and down.
       case gauge
@@ -57,7 +56,7 @@ public final class Counters: Sendable {
   }
 
   /// Every counter and gauge, by name.
-  public func snapshot() -> [Reading] {
+  func snapshot() -> [Reading] {
     let (counters, gauges) = named.withLock { ($0.counters, $0.gauges) }
     let readings =
       counters.map { Reading(name: $0.key, kind: .counter, value: $0.value.value) }

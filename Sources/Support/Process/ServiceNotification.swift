@@ -18,7 +18,7 @@ public struct ServiceNotification: Sendable {
   }
 
   /// Whether a service manager listens.
-  public var isActive: Bool { socketPath != nil }
+  var isActive: Bool { socketPath != nil }
 
   /// The service has started and does its work.
   public func ready() { send("READY=1") }

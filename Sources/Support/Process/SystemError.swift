@@ -20,7 +20,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A value is not what it should be.
     public static let invalid = Code(kind: .invalid)
     /// A call of the system failed.
-    public static let system = Code(kind: .system)
+    static let system = Code(kind: .system)
 
     /// The kind as a word.
     public var description: String { kind.rawValue }
@@ -35,7 +35,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The line in that file, from 1.
   public let line: Int?
   /// The system's error number.
-  public let errno: Int32?
+  let errno: Int32?
 
   init(_ code: Code, _ message: String, path: String? = nil, line: Int? = nil, errno: Int32? = nil) {
     self.code = code

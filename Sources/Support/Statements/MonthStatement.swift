@@ -24,7 +24,7 @@ public struct MonthStatement: Sendable, Equatable, Codable {
   /// The sums over lines and adjustments.
   public var total: Total
   /// The analyses that ended on each day of the month; empty where nobody may see them.
-  public var days: [Day]
+  var days: [Day]
   /// How often each condition was found, and how surely; empty where nobody may see them.
   public var conditions: [Condition]
   /// What was used of each plan's limits; empty where nothing has a plan.
@@ -59,7 +59,6 @@ public struct MonthStatement: Sendable, Equatable, Codable {
     public enum Kind: String, Sendable, Codable {
       /// A clinic, for all of its users.
       case clinic
-      /// One user.
       case user
     }
 
@@ -68,7 +67,7 @@ public struct MonthStatement: Sendable, Equatable, Codable {
     /// The clinic's name or the user's reference.
     public var name: String
     /// Where it is, a line each; empty where that is not known.
-    public var address: [String]
+    var address: [String]
     /// The logo that stands for it by its kind; nil for none.
     public var logo: Logo?
     /// The name of its product; nil for none.
@@ -141,8 +140,7 @@ public struct MonthStatement: Sendable, Equatable, Codable {
 
   /// A day of the month.
   public struct Day: Sendable, Equatable, Codable {
-    /// The date.
-    public var date: CivilDate
+    var date: CivilDate
     /// How many analyses ended on it.
     public var analyses: Int64
 
@@ -177,7 +175,7 @@ public struct MonthStatement: Sendable, Equatable, Codable {
     /// The limits of its users together; nil where there is none.
     public var limit: Int64?
     /// What they used together.
-    public var used: Int64
+    var used: Int64
     /// How many users stayed below their limit (all, where there is none), used it up, and went beyond it.
     var under, at, over: Int64
 
@@ -199,4 +197,78 @@ public enum ReportState: String, Sendable, Codable {
   case draft
   /// The month's usage is stored as a statement and comes out the same for ever.
   case closed
+}
+
+/// A line of a statement: a segment, which is what one user used under one plan at one price; or what changed in an
+/// earlier month since that was closed.
+public struct StatementLine: Sendable, Equatable, Codable {
+  /// What a line is about.
+  public enum Kind: String, Sendable, Codable {
+    /// A part of the month itself.
+    case month
+    /// A change of an earlier month.
+    case adjustment
+  }
+
+  /// A plan.
+  public struct Plan: Sendable, Equatable, Codable {
+    /// The name among programs.
+    public var name: String
+    /// The name for people.
+    public var displayName: String
+
+    /// A plan.
+    public init(_ name: String, displayName: String) {
+      self.name = name
+      self.displayName = displayName
+    }
+  }
+
+  /// The user's reference.
+  public var user: String
+  /// The month that it is of: the statement's, or the earlier one that is adjusted.
+  public var month: Period
+  /// What it is about.
+  public var kind: Kind
+  /// The user's billing zone.
+  public var zone: String
+  /// The first moment of the segment.
+  public var from: LocalTime
+  /// The first moment that is no longer of the segment.
+  public var until: LocalTime
+  /// The plan; nil for a user without one.
+  public var plan: Plan?
+  /// The plan's limit; nil where there is none, and on adjustments.
+  public var limit: Int64?
+  /// Billable units; negative where an adjustment gives some back.
+  public var units: Int64
+  /// Units beyond the limit.
+  public var over: Int64
+  /// The price of a unit, as PostgreSQL's numeric writes it; nil for none.
+  public var price: DecimalText?
+  /// What the line costs, with the currency's digits; nil where there is no price.
+  public var amount: DecimalText?
+  /// Why an earlier month changed; nil on lines of the month.
+  public var reason: String?
+
+  /// A line.
+  public init(
+    user: String, month: Period, kind: Kind, zone: String, from: LocalTime, until: LocalTime, plan: Plan?,
+    limit: Int64?, units: Int64, over: Int64 = 0, price: DecimalText? = nil, amount: DecimalText? = nil,
+    reason: String? = nil
+  ) {
+    self.user = user
+    self.month = month
+    self.kind = kind
+    self.zone = zone
+    self.from = from
+    self.until = until
+    self.plan = plan
+    self.limit = limit
+    self.units = units
+    self.over = over
+    self.price = price
+    self.amount = amount
+    self.reason = reason
+  }
 }

@@ -56,7 +56,7 @@ package struct StatementWords {
     statement.currency.map { "\(amount) \($0)" } ?? amount.description
   }
 
-  /// What a reader is told who does not see the logo.
+  /// What a reader gets who does not see the logo.
   package var logoText: String { "Logo of \(Self.short(holder))" }
 
   /// The holder's name, whole.

@@ -90,7 +90,7 @@ public struct LocalTime: Equatable, Sendable, Codable {
   /// Whole seconds since 1970 in UTC.
   public let seconds: Int64
   /// What the zone's clocks show, as if it were seconds since 1970 in UTC.
-  public let local: Int64
+  let local: Int64
 
   /// A moment and its local time in microseconds, of which the part below a second is dropped.
   public init(microseconds: Int64, local localMicroseconds: Int64) {
@@ -162,5 +162,33 @@ public struct LocalTime: Equatable, Sendable, Codable {
   private static func two(_ number: Int64, into text: UnsafeMutableBufferPointer<UInt8>, at index: Int) {
     text[index] = UInt8(truncatingIfNeeded: number / 10) + 0x30
     text[index + 1] = UInt8(truncatingIfNeeded: number % 10) + 0x30
+  }
+}
+
+/// Lengths of time as numbers: the one place where they are taken apart.
+extension Duration {
+  /// Seconds with their fraction.
+  public var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+
+  /// Whole milliseconds, rounded towards zero and bounded by what the number can hold.
+  public var milliseconds: Int64 { whole(1_000) }
+
+  /// Whole milliseconds, rounded up, so that a wait of so many is never too short.
+  public var millisecondsRoundedUp: Int64 {
+    let whole = milliseconds
+    return whole < .max && self > .milliseconds(whole) ? whole + 1 : whole
+  }
+
+  /// Whole microseconds, rounded towards zero and bounded by what the number can hold.
+  var microseconds: Int64 { whole(1_000_000) }
+
+  /// Whole nanoseconds, rounded towards zero and bounded by what the number can hold.
+  var nanoseconds: Int64 { whole(1_000_000_000) }
+
+  private func whole(_ parts: Int64) -> Int64 {
+    let (seconds, attoseconds) = components
+    let (whole, overflow) = seconds.multipliedReportingOverflow(by: parts)
+    let (sum, carried) = whole.addingReportingOverflow(attoseconds / (1_000_000_000_000_000_000 / parts))
+    return overflow || carried ? (seconds < 0 ? .min : .max) : sum
   }
 }

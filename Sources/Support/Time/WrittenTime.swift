@@ -4,7 +4,7 @@ public struct WrittenTime: Sendable, Equatable {
   /// The date.
   public let date: CivilDate
   /// Seconds since midnight; the sixtieth second of a leap is the first of the next minute.
-  public let secondOfDay: Int
+  let secondOfDay: Int
   /// Whether the seconds are there.
   public let hasSeconds: Bool
   /// The part of the last second, below one.

@@ -6,8 +6,7 @@ public import Support
 ///
 /// Whoever reaches the address may read them. None names a user, and none shows a finding or a picture.
 public struct MonitoringPages: Sendable {
-  /// The paths.
-  public static let paths = ["/metrics", "/healthz", "/readyz"]
+  static let paths = ["/metrics", "/healthz", "/readyz"]
 
   private let metrics: @Sendable () async -> [MetricFamily]
   private let loops: [EventLoop]
@@ -50,4 +49,78 @@ public struct MonitoringPages: Sendable {
       },
     ]
   }
+}
+
+extension ValueFormat where Value == ListenAddress {
+  /// An address and a port: `127.0.0.1:9464`, `[::1]:9464`, `localhost:9464`.
+  public static var listenAddress: Self {
+    ValueFormat(
+      name: "ADDRESS:PORT",
+      read: { ListenAddress($0) },
+      else: "is not a numeric address with a port, such as 127.0.0.1:9464 or [::1]:9464",
+      text: \.description)
+  }
+}
+
+/// Where a program may listen: on the loopback, and wider only where that was asked for by a flag of its own.
+public struct ListenRule: Sendable {
+  private let option: String
+  private let flag: String
+
+  /// The rule of an option and its flag, as they are typed.
+  public init(option: String, flag: String) {
+    self.option = option
+    self.flag = flag
+  }
+
+  /// Refuses an address that other machines reach, unless the flag was given; then it warns.
+  public func check(_ address: ListenAddress, isAllowed: Bool, _ console: Console) throws(CommandFailure) {
+    guard !address.isLoopback else { return }
+    guard isAllowed else {
+      throw .usage(
+        "\(option) \(address) lets other machines in, and who reads there is not asked who it is.",
+        advice: "Listen on 127.0.0.1, or give \(flag) too where the network is closed to others.")
+    }
+    console.say(
+      "warning: \(option) \(address) lets other machines in: who reaches it reads counts of jobs, addresses of endpoints "
+        + "and the database's size, without TLS and without a password.")
+  }
+
+  /// Starts to serve there.
+  public func serve(
+    _ address: ListenAddress, _ routes: [HTTPRoute], bounds: HTTPServer.Bounds = HTTPServer.Bounds(),
+    events: HTTPEvents? = nil
+  ) throws(CommandFailure) -> HTTPServer {
+    do throws(HTTPServingError) {
+      return try HTTPServer(address, routes, bounds: bounds, events: events)
+    } catch {
+      throw .usage("\(option): \(error.description).", advice: "Name another address or port.")
+    }
+  }
+}
+
+/// The listener of `--metrics`: a monitoring system reads there how a program does, from its start to its end.
+public struct MetricsListener: Sendable {
+  private let server: HTTPServer?
+
+  /// Listens at the address of `--metrics`; nowhere where it is nil.
+  ///
+  /// Throws `CommandFailure` where other machines would be let in unasked, or where it cannot listen.
+  public init(
+    at address: ListenAddress?, _ pages: MonitoringPages, _ context: Context, _ log: Log
+  ) throws {
+    guard let address else {
+      server = nil
+      return
+    }
+    let rule = ListenRule(option: "--metrics", flag: "--metrics-from-anywhere")
+    try rule.check(
+      address, isAllowed: try context.values[ServiceOptions.metricsFromAnywhere], context.console)
+    let server = try rule.serve(address, pages.routes)
+    log.notice("Metrics are served", ["address": .string(server.address.description)])
+    self.server = server
+  }
+
+  /// Ends, when the program's work has.
+  public func stop() async { await server?.stop() }
 }

@@ -11,7 +11,6 @@ struct FirstConnection: Sendable {
   private let patience: Duration
   private let say: @Sendable (String) -> Void
 
-  private static let backoff = Backoff(base: .milliseconds(100), cap: .seconds(1))
   /// When a person begins to wonder.
   private static let silence = Duration.seconds(1)
 
@@ -35,14 +34,12 @@ struct FirstConnection: Sendable {
       if patience > .zero { say("Waiting for the database, for up to \(patience).\(reason.withLock { $0 })") }
     }
     defer { wonder.cancel() }
-    var random = SystemRandomNumberGenerator()
-    var attempt = 0
+    var retries = RetryPauses(Backoff(base: .milliseconds(100), cap: .seconds(1)))
     while true {
-      attempt += 1
       do {
         return try await connect()
       } catch {
-        let pause = Self.backoff.delay(attempt: attempt, using: &random) + .milliseconds(10)
+        let pause = retries.next()
         guard let cause = Self.passing(error), EventLoop.now + pause < end else { throw error }
         reason.withLock { $0 = " \(cause.message)" }
         try await loop.sleep(for: pause)

@@ -17,20 +17,17 @@ protocol RepeatedLook {
 extension RepeatedLook {
   /// Looks until it is ended. While the database is away it goes on asking.
   mutating func watch() async throws -> ExitCode {
-    var failures = 0
+    var retries = RetryPauses(.database, least: .milliseconds(50))
     do {
       while true {
         do {
           guard try await look() else { return .done }
-          failures = 0
-        } catch let error as JobQueueError where error.isTemporary {
-          failures += 1
-          try failed(error, isFirst: failures == 1)
-        }
-        if failures == 0 {
+          retries.reset()
           try await pause()
-        } else {
-          try await rest(after: failures)
+        } catch let error as JobQueueError where error.isTemporary {
+          let pause = retries.next()
+          try failed(error, isFirst: retries.failures == 1)
+          try await session.loop.sleep(for: pause)
         }
         try Task.checkCancellation()
       }
@@ -39,11 +36,5 @@ extension RepeatedLook {
       guard session.interruption.isAsked else { throw error }
       return .done
     }
-  }
-
-  private func rest(after failures: Int) async throws {
-    var random = SystemRandomNumberGenerator()
-    let delay = Backoff.database.delay(attempt: failures, using: &random)
-    try await session.loop.sleep(for: max(.milliseconds(50), delay))
   }
 }
