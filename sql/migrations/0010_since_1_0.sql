@@ -487,6 +487,79 @@ CREATE TYPE analysis.job_filter AS (
   status    smallint,
   message   text);           -- how it begins
 
+-- A job as lists of jobs have it.
+CREATE TYPE analysis.listed_job AS (
+  o_job         bigint,
+  o_period      smallint,
+  o_user        text,
+  o_kind        smallint,
+  o_lane        smallint,
+  o_state       text,
+  o_created_at  timestamptz,
+  o_run_at      timestamptz,
+  o_expires_at  timestamptz,
+  o_finished_at timestamptz,
+  o_attempts    int,
+  o_source_name text);
+
+-- What a look of `watch` passes on: what it is to find; where jobs are; those that are new; and its rows, which
+-- are events, counts of what was refused, and the position.
+CREATE TYPE analysis.look AS (
+  at          timestamptz,       -- when it is made
+  since       timestamptz,       -- from when on it answers what the tables still show
+  failed_from timestamptz,       -- from when on failures are looked for
+  is_first    boolean,
+  clinics     int[],             -- whose users the caller sees; NULL: all
+  shards      smallint[],        -- those that are looked at
+  user_id     bigint,            -- NULL: of all, as the next two
+  kind        smallint,
+  batch       bigint,
+  next        bigint,            -- the number of the next transaction, and of the oldest that is open
+  oldest      bigint,
+  ago         bigint,            -- how many transactions ago the look before was
+  audit       bigint,            -- the last entry that it has seen
+  ahead       int,               -- how many jobs of each lane it looks ahead
+  most        int);              -- how much of one kind it answers
+CREATE TYPE analysis.places AS (
+  shards  smallint[],
+  periods smallint[],
+  jobs    bigint[],
+  places  smallint[]);
+CREATE TYPE analysis.born_jobs AS (
+  shards  smallint[],
+  periods smallint[],
+  jobs    bigint[],
+  at      timestamptz[],
+  last    bigint,                -- the newest that was seen
+  is_cut  boolean);              -- there may be more
+CREATE TYPE analysis.watched AS (
+  o_event     text,
+  o_at        timestamptz,
+  o_shard     smallint,
+  o_period    smallint,
+  o_job       bigint,
+  o_user      text,
+  o_kind      smallint,
+  o_lane      smallint,
+  o_batch     bigint,
+  o_reference text,
+  o_file      text,
+  o_attempt   int,
+  o_call_ms   int,
+  o_class     text,
+  o_code      text,
+  o_message   text,
+  o_by        text,
+  o_count     bigint,
+  o_audit     bigint,
+  o_horizon   bigint,
+  o_is_cut    boolean,
+  o_outrun    int,
+  o_shards    smallint[],
+  o_periods   smallint[],
+  o_jobs      bigint[],
+  o_places    smallint[]);
+
 -- What submit passes on of one job, but for its image; and what holds for all jobs of a call.
 CREATE TYPE analysis.submission AS (
   "user"       text,
@@ -501,12 +574,77 @@ CREATE TYPE analysis.submission AS (
   source       text,
   encrypted_by bigint,
   wrapped_key  bytea);
+
+-- The jobs of a submit with labels, but for their images: an array has an element for each, or is NULL as a
+-- whole. And what submit answers of one of them.
+CREATE TYPE analysis.submissions AS (
+  "user"       text[],
+  kind         smallint[],
+  priority     smallint[],
+  sha256       bytea[],
+  width        int[],
+  height       int[],
+  unsanitized  boolean[],
+  key          text[],
+  at           timestamptz[],
+  expires      timestamptz[],
+  source       text[],
+  encrypted_by bigint[],
+  wrapped_key  bytea[],
+  reference    text[]);
+CREATE TYPE analysis.submit_answer AS (
+  index   int,
+  outcome text,
+  reason  text,
+  job_id  bigint,
+  period  smallint,
+  quota   int,
+  used    int);
 CREATE TYPE analysis.submit_rules AS (
   max_attempts smallint,
   max_waiting  bigint,          -- jobs of a user; NULL: no limit
   now          timestamptz,
   submitter    smallint,        -- who submits
   has_old_keys boolean);        -- there are keys of version 1.0
+
+-- What is said of a user in an import: members `user`, `plan` and so on, the last reset in seconds since 1970;
+-- what the user has; and what is thought of it.
+CREATE TYPE analysis.user_given AS (
+  "user"       text,
+  plan         text,
+  zone         text,
+  anchor       int,
+  clinic       text,
+  name         text,
+  email        text,
+  birthday     text,
+  address      text,
+  gender       text,
+  photo        text,
+  subscription text,
+  count        int,
+  last_reset   double precision);
+CREATE TYPE analysis.user_state AS (
+  plan_id      smallint,
+  zone         text,
+  anchor       int,
+  clinic_id    int,
+  name         text,
+  email        text,
+  birthday     date,
+  address      text,
+  gender       text,
+  photo_url    text,
+  subscription text,
+  count        int,
+  last_reset   timestamptz);
+CREATE TYPE analysis.judged_user AS (
+  i        int,
+  user_ref text,
+  user_id  bigint,
+  reason   text,             -- why it is refused; NULL: it is not
+  state    analysis.user_state,
+  changes  jsonb);
 
 -- What the functions pass to each other about a failure that a worker reports.
 CREATE TYPE analysis.failure AS (

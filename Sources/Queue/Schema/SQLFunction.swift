@@ -7,6 +7,7 @@ public struct SQLFunction: Sendable {
   /// The columns that are read, in the order of the answer.
   public let columns: [String]
   private let name: String
+  private let arguments: [String]
 
   /// A call.
   ///
@@ -15,9 +16,23 @@ public struct SQLFunction: Sendable {
   ///   - arguments: how many arguments it is given.
   ///   - columns: those that are read; none of a function that answers one value, whose column has the function's name.
   public init(_ name: String, _ arguments: Int, _ columns: String...) {
+    self.init(
+      name, (0..<arguments).map { "$\($0 + 1)" }, columns: columns.isEmpty ? [name] : columns)
+  }
+
+  private init(_ name: String, _ arguments: [String], columns: [String]) {
     self.name = name
-    self.columns = columns.isEmpty ? [name] : columns
-    text = Self.text(name, (0..<arguments).map { "$\($0 + 1)" }, self.columns)
+    self.arguments = arguments
+    self.columns = columns
+    text = Self.text(name, arguments, columns)
+  }
+
+  /// The call of which one argument is a row: the parameters of its columns stand in that argument's place.
+  func withRow(at place: Int, columns count: Int) -> SQLFunction {
+    let numbers = (place..<place + count).map { "$\($0 + 1)" }
+    let behind = (place + 1..<arguments.count).map { "$\($0 + count)" }
+    return SQLFunction(
+      name, arguments[..<place] + ["(\(numbers.joined(separator: ", ")))"] + behind, columns: columns)
   }
 
   /// The call with its arguments in the text, for what takes no parameters. Each has to be quoted already.

@@ -38,8 +38,21 @@ struct SubmitCall: Sendable {
   /// Whether an image of the call is encrypted.
   var hasEncrypted: Bool { items.contains { $0.submission.image.storedKey != nil } }
 
-  /// The statement; its answer has an outcome for each job, in the call's order.
-  func statement(maxAttempts: Int) -> Statement<[SubmitOutcome]> {
+  /// What a call answers.
+  struct Answer: Sendable {
+    /// What became of each job, in the call's order.
+    var outcomes: [SubmitOutcome]
+    /// Whether its transaction has woken the workers.
+    var hasWoken: Bool
+  }
+
+  /// Whether jobs get labels: their batch, or references. They go another way then, which can wake the workers too.
+  var isLabelled: Bool { batch != nil || items.contains { $0.submission.reference != nil } }
+
+  /// The statement.
+  ///
+  /// - Parameter wakes: whether workers are to be woken, if the call can do so itself.
+  func statement(maxAttempts: Int, wakes: Bool = false) -> Statement<Answer> {
     let items = items.map(\.submission)
     let storedKeys = hasEncrypted ? items.map(\.image.storedKey) : nil
     let encrypting: [Parameter] = [
@@ -47,21 +60,33 @@ struct SubmitCall: Sendable {
       storedKeys.map { storedKeys in .array(storedKeys.map { $0?.wrappedKey }) }
         ?? .nullArray(of: [UInt8].self),
     ]
+    let images: Parameter = .array(items.map(\.image.bytes))
+    let attempts: Parameter = .int16(Int16(clamping: maxAttempts))
+    let asked: [Parameter] = [
+      .array(items.map(\.user)), .array(items.map(\.kind.code)), .array(items.map(\.priority.slot)),
+      .array(items.map(\.image.sha256)),
+    ]
+    let known: [Parameter] = [
+      .array(items.map(\.image.width)), .array(items.map(\.image.height)),
+      .array(items.map(\.image.isUnsanitized)),
+      .array(items.map(\.key)), .array(items.map { timestamp($0.runAt) }),
+      .array(items.map { timestamp($0.expiresAt) }), .array(items.map(\.sourceName)),
+    ]
     // A submit without a batch and without references is the same call as ever.
-    let isLabelled = batch != nil || items.contains { $0.reference != nil }
-    let labels: [Parameter] = isLabelled ? [.int64(batch?.value), .array(items.map(\.reference))] : []
+    let isLabelled = isLabelled
+    var parameters: [Parameter] = isLabelled ? [.int64(batch?.value), .int16(shard)] : [.int16(shard)]
+    parameters += asked
+    if isLabelled {
+      parameters += known + encrypting
+      parameters += [.array(items.map(\.reference)), images, attempts, .bool(wakes)]
+    } else {
+      parameters.append(images)
+      parameters += known
+      parameters.append(attempts)
+      parameters += encrypting
+    }
     return Statement(
-      isLabelled ? Self.labelling : Self.function,
-      labels + [
-        .int16(shard), .array(items.map(\.user)), .array(items.map(\.kind.code)),
-        .array(items.map(\.priority.slot)), .array(items.map(\.image.sha256)),
-        .array(items.map(\.image.bytes)),
-        .array(items.map(\.image.width)), .array(items.map(\.image.height)),
-        .array(items.map(\.image.isUnsanitized)),
-        .array(items.map(\.key)), .array(items.map { timestamp($0.runAt) }),
-        .array(items.map { timestamp($0.expiresAt) }), .array(items.map(\.sourceName)),
-        .int16(Int16(clamping: maxAttempts)),
-      ] + encrypting, while: "submitting jobs"
+      isLabelled ? Self.labelling : Self.function, parameters, while: "submitting jobs"
     ) { rows in
       let columns = try Columns(rows)
       var outcomes: [SubmitOutcome?] = Array(repeating: nil, count: items.count)
@@ -75,7 +100,8 @@ struct SubmitCall: Sendable {
         throw JobQueueError(
           .unexpectedAnswer, "The database answered \(found.count) outcomes for \(items.count) jobs.")
       }
-      return found
+      let answer = isLabelled ? rows.first : nil
+      return Answer(outcomes: found, hasWoken: try answer?.boolIfPresent("o_woken") ?? false)
     }
   }
 }
@@ -84,7 +110,9 @@ extension SubmitCall {
   private static let function = SQLFunction(
     "submit", 16, "o_index", "o_outcome", "o_reason", "o_job", "o_period", "o_limit", "o_used")
   private static let labelling = SQLFunction(
-    "submit_in_batch", 18, "o_index", "o_outcome", "o_reason", "o_job", "o_period", "o_limit", "o_used")
+    "submit_in_batch", 6, "o_index", "o_outcome", "o_reason", "o_job", "o_period", "o_limit", "o_used",
+    "o_woken"
+  ).withRow(at: 2, columns: 14)
 
   /// Where the columns of the answer are: looked up once, and not for each job.
   fileprivate struct Columns {

@@ -154,7 +154,7 @@ public actor Submitter {
   private func make(_ call: SubmitCall) async throws(JobQueueError) -> [SubmitOutcome] {
     try await persistently { () async throws(JobQueueError) in
       do throws(JobQueueError) {
-        return try await self.send(call.statement(maxAttempts: limits.maxAttempts), of: call)
+        return try await self.send(call)
       } catch {
         let isUncertain = (error.underlying as? PostgreSQLError)?.mayHaveTakenEffect ?? false
         guard isUncertain, !call.isIdempotent else { throw error }
@@ -170,38 +170,38 @@ public actor Submitter {
 
   /// Makes a call once. If it is time for that, what wakes the workers goes with it: in its transaction and in one
   /// write. Where others have just been woken, these are woken when the time has come again.
-  private func send(
-    _ statement: Statement<[SubmitOutcome]>, of call: SubmitCall
-  ) async throws(JobQueueError) -> [SubmitOutcome] {
+  private func send(_ call: SubmitCall) async throws(JobQueueError) -> [SubmitOutcome] {
     let isSoon = call.items.contains { $0.submission.runAt == nil }
-    guard isSoon, isTimeToNotify, hasWakeUps else {
-      let outcomes = try await statement.run(on: database, deadline: limits.deadline)
-      if zip(call.items, outcomes).contains(where: { $0.submission.runAt == nil && $1.job != nil }) {
-        unnotified.insert(call.shard)
+    let wakes = isSoon && isTimeToNotify && hasWakeUps
+    if wakes { notifiedAt = EventLoop.now }
+    let statement = call.statement(maxAttempts: limits.maxAttempts, wakes: wakes)
+    var answer: SubmitCall.Answer
+    if wakes, !call.isLabelled {
+      let wake = WorkerStatements.wakeWorkers(shard: call.shard)
+      let results: [Result<Rows, PostgreSQLError>]
+      do {
+        results = try await database.pipeline(
+          [statement.sql, wake.sql], atomic: true, deadline: limits.deadline)
+      } catch {
+        throw JobQueueError(error, while: "submitting jobs")
       }
-      return outcomes
-    }
-    notifiedAt = EventLoop.now
-    let wake = WorkerStatements.wakeWorkers(shard: call.shard)
-    let results: [Result<Rows, PostgreSQLError>]
-    do {
-      results = try await database.pipeline(
-        [statement.sql, wake.sql], atomic: true, deadline: limits.deadline)
-    } catch {
-      throw JobQueueError(error, while: "submitting jobs")
-    }
-    // What the second statement fails for has undone the first.
-    if case .failure(let error) = results[1], error.isSchemaLacking {
-      hasWakeUps = false  // the schema of the version before
-      return try await send(statement, of: call)
-    }
-    let outcomes = try statement.decode(results[0])
-    if try wake.decode(results[1]) {
-      unnotified.remove(call.shard)
+      // What the second statement fails for has undone the first.
+      if case .failure(let error) = results[1], error.isSchemaLacking {
+        hasWakeUps = false  // the schema of the version before
+        return try await send(call)
+      }
+      answer = try statement.decode(results[0])
+      answer.hasWoken = try wake.decode(results[1])
     } else {
+      answer = try await statement.run(on: database, deadline: limits.deadline)
+    }
+    if answer.hasWoken {
+      unnotified.remove(call.shard)
+    } else if zip(call.items, answer.outcomes).contains(where: { $0.submission.runAt == nil && $1.job != nil }
+    ) {
       unnotified.insert(call.shard)
     }
-    return outcomes
+    return answer.outcomes
   }
 
   /// Does something, and after a passing failure does it again: a few times when the server refuses it, and

@@ -10,13 +10,17 @@ struct BoundTests {
   private struct Function {
     let name: String
     let isVolatile: Bool
-    let parameters: [(name: String, type: String)]
+    /// Each with its place in the call: what a row is made of is as many parameters at one place.
+    let parameters: [(name: String, type: String, place: Int)]
 
     /// The call with one argument replaced.
     func call(_ place: Int? = nil, _ value: String = "") -> String {
-      let arguments = parameters.enumerated().map { index, parameter in
+      let values = parameters.enumerated().map { index, parameter in
         index == place ? value : BoundTests.usual(parameter.name, parameter.type)
       }
+      let arguments = Dictionary(grouping: parameters.indices) { parameters[$0].place }
+        .sorted { $0.key < $1.key }
+        .map { "(\($0.value.map { values[$0] }.joined(separator: ", ")))" }
       return
         "SELECT NULL FROM (SELECT count(*) FROM analysis.\(name)(\(arguments.joined(separator: ", ")))) c"
     }
@@ -96,7 +100,7 @@ struct BoundTests {
     "open_batch.p_name", "open_batch.p_key", "submit_in_batch.p_batch", "submit_in_batch.p_reference",
     "submit_in_batch.p_width", "submit_in_batch.p_height", "submit_in_batch.p_unsanitized",
     "submit_in_batch.p_key", "submit_in_batch.p_at", "submit_in_batch.p_expires", "submit_in_batch.p_source",
-    "submit_in_batch.p_encrypted_by", "submit_in_batch.p_wrapped_key",
+    "submit_in_batch.p_encrypted_by", "submit_in_batch.p_wrapped_key", "submit_in_batch.p_wakes",
     "submit_image.p_key", "submit_image.p_at", "submit_image.p_expires",
     "submit_images.p_keys", "submit_images.p_priorities", "submit_images.p_at", "submit_images.p_expires",
     "submit_images.p_batch", "submit_images.p_references",
@@ -129,17 +133,28 @@ struct BoundTests {
   private func functions(_ queue: QueueFixture) async throws -> [Function] {
     let rows = try await queue.pool.query(
       """
-      SELECT p.proname::text, p.provolatile = 'v', coalesce(p.proargnames[1:p.pronargs], '{}')::text[],
-        ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY u(t, i) ORDER BY i)
-      FROM pg_proc p WHERE p.pronamespace = 'analysis'::regnamespace
-        AND p.prokind = 'f' AND EXISTS (SELECT FROM analysis.role_rights() d WHERE p.proname = ANY (d.o_functions))
+      SELECT p.proname::text, p.provolatile = 'v', coalesce(a.names, '{}'), coalesce(a.types, '{}'),
+        coalesce(a.places, '{}')
+      FROM pg_proc p
+      CROSS JOIN LATERAL (
+        SELECT array_agg(coalesce('p_' || f.attname, u.name) ORDER BY u.i, f.attnum) AS names,
+          array_agg(format_type(coalesce(f.atttypid, u.type), NULL) ORDER BY u.i, f.attnum) AS types,
+          array_agg(u.i::int ORDER BY u.i, f.attnum) AS places
+        FROM unnest(p.proargnames[1:p.pronargs], p.proargtypes::oid[]) WITH ORDINALITY u(name, type, i)
+        JOIN pg_type t ON t.oid = u.type
+        LEFT JOIN pg_attribute f ON t.typrelid <> 0 AND f.attrelid = t.typrelid AND f.attnum > 0
+        WHERE u.type IS NOT NULL) a
+      WHERE p.pronamespace = 'analysis'::regnamespace
+        AND p.prokind = 'f'
+        AND EXISTS (SELECT FROM analysis.role_rights() d WHERE p.proname = ANY (d.o_functions))
       ORDER BY 1
       """)
     return try rows.map { row in
-      let names = try row.array(2, of: String.self)
+      let (names, types) = (try row.array(2, of: String.self), try row.array(3, of: String.self))
+      let places = try row.array(4, of: Int32.self)
       return Function(
         name: try row.string(0), isVolatile: try row.bool(1),
-        parameters: Array(zip(names, try row.array(3, of: String.self))))
+        parameters: names.indices.map { (names[$0], types[$0], Int(places[$0])) })
     }
   }
 

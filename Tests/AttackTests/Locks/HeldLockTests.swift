@@ -21,8 +21,8 @@ struct HeldLockTests {
     """,
     "open_batch": "analysis.open_batch('held', 'held')",
     "submit_in_batch": """
-    analysis.submit_in_batch(job('batch'), '{held}', 0::smallint, '{ann}', '{1}', '{1}', ARRAY[sha256('new')],
-      ARRAY['new'::bytea], NULL, NULL, NULL, NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
+    analysis.submit_in_batch(job('batch'), 0::smallint, ('{ann}', '{1}', '{1}', ARRAY[sha256('new')],
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{held}'), ARRAY['new'::bytea], 10::smallint, true)
     """,
     "add_refusals": "analysis.add_refusals(job('batch'), '{ann}', '{held}')",
     "submit_image": "analysis.submit_image('ann', 'throat', E'\\\\xffd8ff')",
@@ -194,8 +194,8 @@ struct HeldLockTests {
     "analysis.audit_worker('worker_start', sha256('2'), NULL)",
     "analysis.disclaim(0::smallint, sha256('2'), 500, 1)", "analysis.open_batch('other', 'other')",
     """
-    analysis.submit_in_batch(job('theirs'), '{other}', 0::smallint, '{bob}', '{1}', '{1}', ARRAY[sha256('fresh')],
-      ARRAY['fresh'::bytea], NULL, NULL, NULL, NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
+    analysis.submit_in_batch(job('theirs'), 0::smallint, ('{bob}', '{1}', '{1}', ARRAY[sha256('fresh')],
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{other}'), ARRAY['fresh'::bytea], 10::smallint, true)
     """,
     "analysis.submit_image('bob', 'throat', E'\\\\xffd8ff')",
     """

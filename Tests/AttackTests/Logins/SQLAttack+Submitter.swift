@@ -49,8 +49,8 @@ extension SQLAttack {
     SQLAttack(
       .submitter, "submits into another back-end's batch",
       """
-      SELECT * FROM analysis.submit_in_batch({batch}, NULL, 0::smallint, '{ann-north}', '{1}', '{2}', ARRAY[sha256('x')],
-        ARRAY['x'::bytea], NULL, NULL, NULL, NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
+      SELECT * FROM analysis.submit_in_batch({batch}, 0::smallint, ('{ann-north}', '{1}', '{2}', ARRAY[sha256('x')],
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), ARRAY['x'::bytea], 10::smallint, false)
       """, .refused("22023")),
     SQLAttack(
       .submitter, "submits an image into another back-end's batch",

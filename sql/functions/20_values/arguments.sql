@@ -101,3 +101,20 @@ BEGIN
       HINT = 'Use BEGIN ISOLATION LEVEL READ COMMITTED, or see where default_transaction_isolation is set.';
   END IF;
 END $$;
+
+-- What a submit may say of a key, of when a job runs at the earliest, and of when it is not wanted any more;
+-- NULL: it says nothing.
+CREATE OR REPLACE FUNCTION analysis.is_key(p_key text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(length(p_key) BETWEEN 1 AND 200, true)
+$$;
+
+CREATE OR REPLACE FUNCTION analysis.is_start(p_at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(p_at < timestamptz '2600-01-01 00:00:00+00' AND p_at > '-infinity', true)
+$$;
+
+CREATE OR REPLACE FUNCTION analysis.is_expiry(p_expires timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(p_expires < timestamptz '2600-01-01 00:00:00+00', true)
+$$;

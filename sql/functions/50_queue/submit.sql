@@ -151,7 +151,7 @@ BEGIN
                              t.key, t.source, t.at)
              AND analysis.is_soundly_encrypted(
                p_encrypted_by[t.i], octet_length(p_wrapped_key[t.i]), octet_length(p_image[t.i]))
-             AND coalesce(t.expires < timestamptz '2600-01-01 00:00:00+00', true) AS sound
+             AND analysis.is_expiry(t.expires) AS sound
     FROM (
       SELECT generate_series(1, v_count) AS i, unnest(p_user) AS user_ref, unnest(p_kind) AS kind,
              unnest(p_priority) AS priority, unnest(p_sha256) AS sha256, unnest(p_width) AS width,

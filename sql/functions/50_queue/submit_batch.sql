@@ -13,8 +13,7 @@ BEGIN
   PERFORM analysis.require_argument(
     (length(p_name) BETWEEN 1 AND 100 AND p_name !~ analysis.hidden_characters()) IS NOT FALSE,
     'a batch''s name has 1 to 100 characters, and none that cannot be seen');
-  PERFORM analysis.require_argument(
-    (length(p_key) BETWEEN 1 AND 200) IS NOT FALSE, 'a batch''s key has 1 to 200 characters');
+  PERFORM analysis.require_argument(analysis.is_key(p_key), 'a batch''s key has 1 to 200 characters');
   PERFORM analysis.refuse_repeatable_read();
   LOOP
     SELECT b.id INTO v_batch FROM analysis.batch b
@@ -74,75 +73,79 @@ LANGUAGE sql AS $$
   ON CONFLICT DO NOTHING
 $$;
 
+-- Takes back what was counted of submits that are taken now, under the keys under which they were refused.
+CREATE OR REPLACE FUNCTION analysis.forget_refusals(p_batch bigint, p_users text[], p_keys text[])
+RETURNS void
+LANGUAGE sql AS $$
+  DELETE FROM analysis.batch_refusal f
+  USING (
+    SELECT analysis.refusal_mark(b.salt, t.user_ref, t.key) AS mark
+    FROM analysis.batch b
+    CROSS JOIN unnest(p_users, p_keys) t(user_ref, key)
+    WHERE b.id = p_batch AND t.key IS NOT NULL) g
+  WHERE f.batch_id = p_batch AND f.mark = g.mark
+$$;
+
+-- Labels the jobs that a submit has created, and counts for the batch (NULL: there is none) what it refused.
+-- A statement apart from the submit's sees the jobs: each says whose it is.
+CREATE OR REPLACE FUNCTION analysis.label_jobs(
+  p_batch bigint, p_shard smallint, p_users text[], p_keys text[], p_references text[],
+  p_answers analysis.submit_answer[])
+RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO analysis.job_label (shard, period, job_id, user_id, batch_id, reference)
+  SELECT p_shard, s.period, s.job_id, j.user_id, p_batch, p_references[s.index]
+  FROM unnest(p_answers) s
+  CROSS JOIN LATERAL (
+    SELECT k.user_id FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = s.period AND k.id = s.job_id OFFSET 0) j
+  WHERE s.outcome = 'created' AND (p_batch IS NOT NULL OR p_references[s.index] IS NOT NULL)
+  ORDER BY s.job_id;
+  IF p_batch IS NOT NULL THEN
+    PERFORM analysis.note_refusals(p_batch, array_agg(p_users[s.index]), array_agg(p_keys[s.index]))
+    FROM unnest(p_answers) s
+    WHERE s.outcome = 'refused'
+    HAVING count(*) > 0;
+    PERFORM analysis.forget_refusals(p_batch, array_agg(p_users[s.index]), array_agg(p_keys[s.index]))
+    FROM unnest(p_answers) s
+    WHERE s.outcome = 'created' AND p_keys[s.index] IS NOT NULL
+    HAVING count(*) > 0;
+  END IF;
+END $$;
+
 -- Submits as `submit` does, with the same answer, in a batch (NULL: in none) and with a reference for each
--- job (NULL for one, or as a whole: none).
+-- job (NULL for one, or as a whole: none). p_wakes: the workers are woken when it is committed; o_woken says
+-- whether they are.
 CREATE OR REPLACE FUNCTION analysis.submit_in_batch(
-  p_batch bigint, p_reference text[],
-  p_shard smallint, p_user text[], p_kind smallint[], p_priority smallint[], p_sha256 bytea[],
-  p_image bytea[],
-  p_width int[], p_height int[], p_unsanitized boolean[], p_key text[], p_at timestamptz[],
-  p_expires timestamptz[],
-  p_source text[], p_max_attempts smallint, p_encrypted_by bigint[], p_wrapped_key bytea[])
+  p_batch bigint, p_shard smallint, p_jobs analysis.submissions, p_images bytea[], p_max_attempts smallint,
+  p_wakes boolean)
 RETURNS TABLE (
-  o_index int, o_outcome text, o_reason text, o_job bigint, o_period smallint, o_limit int, o_used int)
+  o_index int, o_outcome text, o_reason text, o_job bigint, o_period smallint, o_limit int, o_used int,
+  o_woken boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET lock_timeout = '10s' AS $$
 DECLARE
-  -- What became of each job.
-  v_index int[];
-  v_outcome text[];
-  v_reason text[];
-  v_job bigint[];
-  v_period smallint[];
-  v_limit int[];
-  v_used int[];
+  v_user text[] := analysis.composed(p_jobs."user");
+  v_answer analysis.submit_answer[];
 BEGIN
   PERFORM analysis.require_argument(
-    p_reference IS NULL OR array_dims(p_reference) = array_dims(p_user) AND NOT EXISTS (
-      SELECT FROM unnest(p_reference) r(reference) WHERE NOT analysis.is_reference(r.reference)),
+    p_jobs.reference IS NULL OR array_dims(p_jobs.reference) = array_dims(v_user) AND NOT EXISTS (
+      SELECT FROM unnest(p_jobs.reference) r(reference) WHERE NOT analysis.is_reference(r.reference)),
     'there is a reference for each job, and it has 1 to 200 characters, and none that cannot be seen');
   IF p_batch IS NOT NULL THEN
     PERFORM analysis.require_own_batch(p_batch);
   END IF;
-  p_user := analysis.composed(p_user);
-  SELECT array_agg(s.o_index), array_agg(s.o_outcome), array_agg(s.o_reason), array_agg(s.o_job),
-    array_agg(s.o_period), array_agg(s.o_limit), array_agg(s.o_used)
-  INTO v_index, v_outcome, v_reason, v_job, v_period, v_limit, v_used
-  FROM analysis.submit(
-    p_shard, p_user, p_kind, p_priority, p_sha256, p_image, p_width, p_height, p_unsanitized, p_key, p_at,
-    p_expires, p_source, p_max_attempts, p_encrypted_by, p_wrapped_key) s;
-  -- In a statement of its own, which sees the jobs: each says whose it is.
-  RETURN QUERY
-  WITH answered AS MATERIALIZED (
-    SELECT s.* FROM unnest(v_index, v_outcome, v_reason, v_job, v_period, v_limit, v_used) s(
-      o_index, o_outcome, o_reason, o_job, o_period, o_limit, o_used)),
-  labelled AS (
-    INSERT INTO analysis.job_label (shard, period, job_id, user_id, batch_id, reference)
-    SELECT p_shard, s.o_period, s.o_job, j.user_id, p_batch, p_reference[s.o_index]
-    FROM answered s
-    CROSS JOIN LATERAL (
-      SELECT k.user_id FROM analysis.job k
-      WHERE k.shard = p_shard AND k.period = s.o_period AND k.id = s.o_job OFFSET 0) j
-    WHERE s.o_outcome = 'created' AND (p_batch IS NOT NULL OR p_reference[s.o_index] IS NOT NULL)
-    ORDER BY s.o_job),
-  noted AS (
-    INSERT INTO analysis.batch_refusal (batch_id, mark)
-    SELECT DISTINCT b.id, analysis.refusal_mark(b.salt, p_user[s.o_index], p_key[s.o_index]) AS mark
-    FROM answered s
-    JOIN analysis.batch b ON b.id = p_batch
-    WHERE s.o_outcome = 'refused'
-    ORDER BY mark
-    ON CONFLICT DO NOTHING),
-  -- What is taken now was perhaps refused before, under the same key.
-  taken AS (
-    DELETE FROM analysis.batch_refusal f
-    USING (
-      SELECT analysis.refusal_mark(b.salt, p_user[s.o_index], p_key[s.o_index]) AS mark
-      FROM answered s
-      JOIN analysis.batch b ON b.id = p_batch
-      WHERE s.o_outcome = 'created' AND p_key[s.o_index] IS NOT NULL) g
-    WHERE f.batch_id = p_batch AND f.mark = g.mark)
-  SELECT s.* FROM answered s;
+  v_answer := ARRAY(
+    SELECT ROW(s.o_index, s.o_outcome, s.o_reason, s.o_job, s.o_period, s.o_limit, s.o_used)
+      ::analysis.submit_answer
+    FROM analysis.submit(
+      p_shard, v_user, p_jobs.kind, p_jobs.priority, p_jobs.sha256, p_images, p_jobs.width, p_jobs.height,
+      p_jobs.unsanitized, p_jobs.key, p_jobs.at, p_jobs.expires, p_jobs.source, p_max_attempts,
+      p_jobs.encrypted_by, p_jobs.wrapped_key) s);
+  PERFORM analysis.label_jobs(p_batch, p_shard, v_user, p_jobs.key, p_jobs.reference, v_answer);
+  o_woken := CASE WHEN p_wakes AND cardinality(v_answer) > 0 THEN analysis.wake_workers(p_shard) END;
+  RETURN QUERY SELECT a.*, o_woken FROM unnest(v_answer) a;
 END $$;
 COMMENT ON FUNCTION analysis.submit_in_batch IS
   'Submits many jobs of one shard in one transaction, in a batch or with references; answers as submit does.';

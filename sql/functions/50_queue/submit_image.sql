@@ -8,6 +8,12 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT substr(p_image, 1, 3) = '\xffd8ff' OR substr(p_image, 1, 8) = '\x89504e470d0a1a0a'
 $$;
 
+-- Whether there is a file, and it is not too long to be stored in plaintext.
+CREATE OR REPLACE FUNCTION analysis.is_short_file(p_image bytea) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT (octet_length(p_image) <= analysis.max_image_bytes(false)) IS TRUE
+$$;
+
 -- Types and priorities by their names; NULL for a name that is none.
 CREATE OR REPLACE FUNCTION analysis.kind_named(p_name text) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
@@ -24,8 +30,7 @@ $$;
 CREATE OR REPLACE FUNCTION analysis.image_refusal(p_user text, p_image bytea) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
-    WHEN p_user IS NULL OR (octet_length(p_image) <= analysis.max_image_bytes(false)) IS NOT TRUE
-      THEN 'bad_argument'
+    WHEN p_user IS NULL OR NOT analysis.is_short_file(p_image) THEN 'bad_argument'
     WHEN NOT analysis.has_image_signature(p_image) THEN 'not_an_image' END
 $$;
 
@@ -71,10 +76,10 @@ LANGUAGE sql STABLE AS $$
       CASE WHEN p_user IS NULL THEN 'p_users'
            WHEN analysis.kind_named(p_kind) IS NULL THEN 'p_kinds'
            WHEN analysis.priority_named(p_priority) IS NULL THEN 'p_priorities'
-           WHEN (octet_length(p_image) <= analysis.max_image_bytes(false)) IS NOT TRUE THEN 'p_images'
+           WHEN NOT analysis.is_short_file(p_image) THEN 'p_images'
            WHEN NOT analysis.is_reference(p_reference) THEN 'p_references'
-           WHEN NOT (length(p_key) BETWEEN 1 AND 200) THEN 'p_keys'
-           WHEN NOT (p_at < timestamptz '2600-01-01 00:00:00+00' AND p_at > '-infinity') THEN 'p_at'
+           WHEN NOT analysis.is_key(p_key) THEN 'p_keys'
+           WHEN NOT analysis.is_start(p_at) THEN 'p_at'
            ELSE 'p_expires' END END
 $$;
 
@@ -112,6 +117,79 @@ BEGIN
       HINT = coalesce(v_advice.o_advice, 'See docs/sql.md.');
 END $$;
 
+-- What a submit of images by SQL says of each: the jobs as submit takes them, why each is refused before submit
+-- judges the rest (NULL: it is not), and the shard of its user. Of an image that is refused nothing is computed.
+CREATE OR REPLACE FUNCTION analysis.images_judged(
+  p_images bytea[], p_jobs analysis.submissions, p_kinds text[], p_priorities text[],
+  OUT o_jobs analysis.submissions, OUT o_reasons text[], OUT o_shards smallint[])
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  o_jobs := p_jobs;
+  SELECT array_agg(t.kind ORDER BY t.i), array_agg(t.priority ORDER BY t.i), array_agg(true),
+    array_agg(CASE WHEN t.reason IS NULL THEN sha256(p_images[t.i]) END ORDER BY t.i),
+    array_agg(t.reason ORDER BY t.i), array_agg(analysis.shard_of(t.user_ref) ORDER BY t.i)
+  INTO o_jobs.kind, o_jobs.priority, o_jobs.unsanitized, o_jobs.sha256, o_reasons, o_shards
+  FROM (
+    SELECT g.*, CASE WHEN g.kind IS NULL OR g.priority IS NULL OR NOT analysis.is_reference(g.reference)
+        THEN 'bad_argument' ELSE analysis.image_refusal(g.user_ref, p_images[g.i]) END AS reason
+    FROM (
+      SELECT u.i, u.user_ref, u.reference, analysis.kind_named(u.kind) AS kind,
+        analysis.priority_named(coalesce(u.priority, CASE WHEN p_priorities IS NULL THEN 'normal' END))
+          AS priority
+      FROM unnest(p_jobs."user", p_kinds, p_priorities, p_jobs.reference)
+        WITH ORDINALITY u(user_ref, kind, priority, reference, i)) g) t;
+END $$;
+
+-- Those of some jobs that are at these places, which are in order.
+CREATE OR REPLACE FUNCTION analysis.submissions_at(p_jobs analysis.submissions, p_places int[])
+RETURNS analysis.submissions
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT ROW(
+    array_agg(t."user" ORDER BY t.i), array_agg(t.kind ORDER BY t.i), array_agg(t.priority ORDER BY t.i),
+    array_agg(t.sha256 ORDER BY t.i), NULL::int[], NULL::int[], array_agg(t.unsanitized ORDER BY t.i),
+    array_agg(t.key ORDER BY t.i), array_agg(t.at ORDER BY t.i), array_agg(t.expires ORDER BY t.i),
+    NULL::text[], NULL::bigint[], NULL::bytea[], array_agg(t.reference ORDER BY t.i))::analysis.submissions
+  FROM unnest(
+    p_jobs."user", p_jobs.kind, p_jobs.priority, p_jobs.sha256, p_jobs.unsanitized, p_jobs.key, p_jobs.at,
+    p_jobs.expires, p_jobs.reference)
+    WITH ORDINALITY t("user", kind, priority, sha256, unsanitized, key, at, expires, reference, i)
+  WHERE t.i = ANY (p_places)
+$$;
+
+-- Submits those images that are not refused already, in one call of submit for each shard, in order. Answers
+-- what became of each of all: its outcome, why it is refused, and its job.
+CREATE OR REPLACE FUNCTION analysis.submit_judged(
+  p_batch bigint, p_images bytea[], p_jobs analysis.submissions, p_reasons text[], p_shards smallint[],
+  OUT o_outcomes text[], OUT o_reasons text[], OUT o_jobs bigint[])
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_count int := coalesce(cardinality(p_reasons), 0);
+  v_shard smallint;
+  v_place int[];                       -- the images of a shard, in order
+  v_one record;
+BEGIN
+  o_outcomes := array_fill('refused'::text, ARRAY[v_count]);
+  o_reasons := p_reasons;
+  o_jobs := array_fill(NULL::bigint, ARRAY[v_count]);
+  FOR v_shard, v_place IN
+    SELECT t.shard, array_agg(t.i ORDER BY t.i)
+    FROM unnest(p_shards, p_reasons) WITH ORDINALITY t(shard, reason, i)
+    WHERE t.reason IS NULL GROUP BY t.shard ORDER BY t.shard
+  LOOP
+    FOR v_one IN
+      SELECT v_place[s.o_index] AS place, s.o_outcome, s.o_reason, s.o_job
+      FROM analysis.submit_in_batch(
+        p_batch, v_shard, analysis.submissions_at(p_jobs, v_place),
+        ARRAY(SELECT p_images[x.i] FROM unnest(v_place) WITH ORDINALITY x(i, n) ORDER BY x.n),
+        analysis.usual_attempts(), false) s
+    LOOP
+      o_outcomes[v_one.place] := v_one.o_outcome;
+      o_reasons[v_one.place] := v_one.o_reason;
+      o_jobs[v_one.place] := v_one.o_job;
+    END LOOP;
+  END LOOP;
+END $$;
+
 -- Submits many images, of one user or of several, each with its own type; what is NULL as a whole has its
 -- default for all. The answers come in the order of the images. One that is refused does not stop the
 -- others, unless p_errors is true: then the first refusal is an error, and nothing is submitted. They are in
@@ -124,13 +202,8 @@ RETURNS TABLE ("position" int, outcome text, reason text, argument text, job_id 
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_count int := coalesce(cardinality(p_users), 0);
-  v_reason text[];
-  v_shard smallint[];
-  v_outcome text[];
-  v_job bigint[];
-  v_of smallint;
-  v_index int[];                       -- the images of a shard, in order
-  v_first int;
+  v_judged record;
+  v_done record;
 BEGIN
   PERFORM analysis.require_argument(
     v_count <= 1000 AND p_errors IS NOT NULL AND analysis.is_list(p_users, v_count)
@@ -142,66 +215,27 @@ BEGIN
       AND (p_references IS NULL OR analysis.is_list(p_references, v_count)),
     'p_users, p_kinds and p_images have an element for each image, at most 1000, and the others too or are '
     'NULL');
-  p_priorities := coalesce(p_priorities, array_fill('normal'::text, ARRAY[v_count]));
-
-  -- 1. What each image says by itself is checked here; submit checks the rest.
-  SELECT array_agg(t.reason ORDER BY t.i), array_agg(analysis.shard_of(t.user_ref) ORDER BY t.i)
-  INTO v_reason, v_shard
-  FROM (
-    SELECT g.i, p_users[g.i] AS user_ref,
-      CASE WHEN analysis.kind_named(p_kinds[g.i]) IS NULL
-             OR analysis.priority_named(p_priorities[g.i]) IS NULL
-             OR NOT analysis.is_reference(p_references[g.i]) THEN 'bad_argument'
-           ELSE analysis.image_refusal(p_users[g.i], p_images[g.i]) END AS reason
-    FROM generate_series(1, v_count) g(i)) t;
-  v_outcome := array_fill('refused'::text, ARRAY[v_count]);
-  v_job := array_fill(NULL::bigint, ARRAY[v_count]);
+  -- What each image says by itself is checked here; submit checks the rest.
+  v_judged := analysis.images_judged(
+    p_images, ROW(p_users, NULL, NULL, NULL, NULL, NULL, NULL, p_keys, p_at, p_expires, NULL, NULL, NULL,
+      p_references)::analysis.submissions, p_kinds, p_priorities);
   IF p_batch IS NOT NULL THEN
     PERFORM analysis.require_own_batch(p_batch);
-    PERFORM analysis.note_refusals(p_batch, array_agg(p_users[t.i]), array_agg(p_keys[t.i]))
-    FROM unnest(v_reason) WITH ORDINALITY t(reason, i)
+    PERFORM analysis.note_refusals(p_batch, array_agg(t.user_ref), array_agg(t.key))
+    FROM unnest(p_users, p_keys, v_judged.o_reasons) t(user_ref, key, reason)
     WHERE t.reason IS NOT NULL
     HAVING count(*) > 0;
   END IF;
-
-  -- 2. One call of submit for each shard, in order.
-  FOR v_of, v_index IN
-    SELECT t.shard, array_agg(t.i ORDER BY t.i)
-    FROM unnest(v_shard, v_reason) WITH ORDINALITY t(shard, reason, i)
-    WHERE t.reason IS NULL GROUP BY t.shard ORDER BY t.shard
-  LOOP
-    FOR v_first, outcome, reason, job_id IN
-      SELECT v_index[s.o_index], s.o_outcome, s.o_reason, s.o_job
-      FROM (
-        SELECT array_agg(p_users[x.i] ORDER BY x.i) AS users,
-          array_agg(analysis.kind_named(p_kinds[x.i]) ORDER BY x.i) AS kinds,
-          array_agg(analysis.priority_named(p_priorities[x.i]) ORDER BY x.i) AS priorities,
-          array_agg(sha256(p_images[x.i]) ORDER BY x.i) AS hashes,
-          array_agg(p_images[x.i] ORDER BY x.i) AS images, array_agg(true) AS unsanitized,
-          array_agg(p_keys[x.i] ORDER BY x.i) AS keys, array_agg(p_at[x.i] ORDER BY x.i) AS at,
-          array_agg(p_expires[x.i] ORDER BY x.i) AS expires,
-          array_agg(p_references[x.i] ORDER BY x.i) AS labels
-        FROM unnest(v_index) x(i)) g
-      CROSS JOIN LATERAL analysis.submit_in_batch(
-        p_batch, g.labels, v_of, g.users, g.kinds, g.priorities, g.hashes, g.images, NULL, NULL,
-        g.unsanitized, g.keys, g.at, g.expires, NULL, analysis.usual_attempts(), NULL, NULL) s
-    LOOP
-      v_outcome[v_first] := outcome;
-      v_reason[v_first] := reason;
-      v_job[v_first] := job_id;
-    END LOOP;
-  END LOOP;
-
-  -- 3. The answers, in the order of the images.
+  v_done := analysis.submit_judged(p_batch, p_images, v_judged.o_jobs, v_judged.o_reasons, v_judged.o_shards);
   FOR i IN 1 .. v_count LOOP
     "position" := i;
-    outcome := v_outcome[i];
-    reason := v_reason[i];
-    job_id := v_job[i];
+    outcome := v_done.o_outcomes[i];
+    reason := v_done.o_reasons[i];
+    job_id := v_done.o_jobs[i];
     argument := CASE WHEN outcome = 'refused' THEN
       analysis.refused_argument(
-        reason, p_users[i], p_kinds[i], p_images[i], p_keys[i], p_priorities[i], p_at[i],
-        p_references[i]) END;
+        reason, p_users[i], p_kinds[i], p_images[i], p_keys[i],
+        CASE WHEN p_priorities IS NULL THEN 'normal' ELSE p_priorities[i] END, p_at[i], p_references[i]) END;
     IF p_errors AND outcome = 'refused' THEN
       PERFORM analysis.raise_refusal(i, reason, argument);
     END IF;

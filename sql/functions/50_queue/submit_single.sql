@@ -16,8 +16,8 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     AND p_priority BETWEEN 0 AND 2 AND octet_length(p_sha256) = 32
           AND coalesce(p_image_bytes BETWEEN 1 AND analysis.max_image_bytes(true), true)
           AND coalesce(p_width BETWEEN 1 AND 100000, true) AND coalesce(p_height BETWEEN 1 AND 100000, true)
-          AND coalesce(length(p_key) BETWEEN 1 AND 200, true) AND coalesce(length(p_source) <= 500, true)
-          AND coalesce(p_at < timestamptz '2600-01-01 00:00:00+00' AND p_at > '-infinity', true)) IS TRUE
+          AND analysis.is_key(p_key) AND coalesce(length(p_source) <= 500, true)
+          AND analysis.is_start(p_at)) IS TRUE
 $$;
 
 -- Whether an image can be encrypted as a submit says: under which key, how long its own key under that one
@@ -116,7 +116,7 @@ DECLARE
   v_vt bigint;
   v_job bigint;
 BEGIN
-  IF p_one.expires <= p_rules.now OR p_one.expires >= timestamptz '2600-01-01 00:00:00+00'
+  IF p_one.expires <= p_rules.now OR NOT analysis.is_expiry(p_one.expires)
      OR NOT analysis.is_sound(
        p_one."user", p_one.kind, p_one.priority, p_one.sha256, octet_length(p_image), p_one.width,
        p_one.height, p_one.key, p_one.source, NULL)

@@ -132,6 +132,9 @@ struct StressDraw {
     _ function: String, _ parameter: StressFunction.Parameter, _ words: [String: [String]], _ count: Int,
     _ variant: Int
   ) -> String {
+    if let row = StressValues.rows[parameter.type] {
+      return Self.row(row.map { value(function, $0, words, count, variant) })
+    }
     let isList = parameter.type.hasSuffix("[]")
     let type = isList ? String(parameter.type.dropLast(2)) : parameter.type
     func one(_ place: Int) -> String {
@@ -167,7 +170,12 @@ struct StressDraw {
     return template.replacingCharacters(in: start...end, with: value)
   }
 
+  private static func row(_ values: [String]) -> String { "(\(values.joined(separator: ", ")))" }
+
   private mutating func oddValue(_ type: String) -> String {
+    if let row = StressValues.rows[type] {
+      return Self.row(row.map { StressValues.confined[$0.name] == nil ? oddValue($0.type) : "NULL" })
+    }
     guard type.hasSuffix("[]") else {
       return "(\(((StressValues.odd[type] ?? []) + ["NULL"]).randomElement(using: &generator) ?? "NULL"))"
     }

@@ -112,6 +112,20 @@ enum StressValues {
     "p_height": ["NULL", "480"],
   ]
 
+  /// What rows that are parameters are made of, by type.
+  static let rows: [String: [StressFunction.Parameter]] = [
+    "analysis.submissions": [
+      .init(name: "p_user", type: "text[]"), .init(name: "p_kind", type: "smallint[]"),
+      .init(name: "p_priority", type: "smallint[]"), .init(name: "p_sha256", type: "bytea[]"),
+      .init(name: "p_width", type: "integer[]"), .init(name: "p_height", type: "integer[]"),
+      .init(name: "p_unsanitized", type: "boolean[]"), .init(name: "p_key", type: "text[]"),
+      .init(name: "p_at", type: "timestamp with time zone[]"),
+      .init(name: "p_expires", type: "timestamp with time zone[]"), .init(name: "p_source", type: "text[]"),
+      .init(name: "p_encrypted_by", type: "bigint[]"), .init(name: "p_wrapped_key", type: "bytea[]"),
+      .init(name: "p_reference", type: "text[]"),
+    ]
+  ]
+
   /// By type.
   static let typed: [String: [String]] = [
     "smallint": ["0", "1", "2"], "integer": ["0", "1", "5", "50"], "bigint": ["0", "1", "{job}"],
