@@ -162,20 +162,20 @@ enum SubmitCommand {
         session, keys: keys, limits: arguments.limits, isNeeded: list.items.contains(where: \.isByURL)
       ) { remote in
         let intake = ImageIntake(limits: arguments.limits, rules: rules, keys: keys, remote: remote)
+        let submitter = Submitter(session.database)
         let items = try await PaidBefore(
-          choice: arguments.paidBefore, submitter: Submitter(session.database), intake: intake,
-          session: session
+          choice: arguments.paidBefore, submitter: submitter, intake: intake, session: session
         ).agreed(list.items)
         return try await submit(
-          SubmitList(items: items, leftOut: list.leftOut), intake, arguments, runKey, session)
+          SubmitList(items: items, leftOut: list.leftOut), by: submitter, intake, arguments, runKey, session)
       }
     }
   }
 
   /// Submits what is agreed on, waits if that is asked for, and tells what it came to.
   private static func submit(
-    _ list: SubmitList, _ intake: ImageIntake, _ arguments: SubmitArguments, _ runKey: String,
-    _ session: ControlSession
+    _ list: SubmitList, by submitter: Submitter, _ intake: ImageIntake, _ arguments: SubmitArguments,
+    _ runKey: String, _ session: ControlSession
   ) async throws -> ExitCode {
     guard !list.items.isEmpty else {
       session.console.say("There is nothing new to submit.")
@@ -189,7 +189,7 @@ enum SubmitCommand {
       batch: SubmitRun.Batch(name: arguments.batchName, key: runKey),
       takesEachOnce: arguments.paidBefore != .again,
       reader: arguments.readsResults ? session.actor(nil) : nil, intake: intake,
-      database: session.database, interruption: session.interruption, report: report
+      database: session.database, submitter: submitter, interruption: session.interruption, report: report
     ).run()
     try report.finish(response, runKey: runKey, leftOut: list.leftOut)
     if let out = arguments.out, !response.results.isEmpty {

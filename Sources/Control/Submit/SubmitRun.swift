@@ -18,6 +18,8 @@ struct SubmitRun: Sendable {
   /// How images are read, cleaned and encrypted.
   var intake = ImageIntake(limits: ImageLimits())
   let database: ConnectionPool
+  /// What submits, where something was asked of it before; nil for a new one.
+  var submitter: Submitter?
   let interruption: Interruption
   /// Where each result is written as it comes.
   let report: SubmitReport
@@ -64,7 +66,7 @@ struct SubmitRun: Sendable {
   // MARK: - Submitting
 
   private func submit(into results: inout [SubmitResult], _ made: inout BatchID?) async -> (any Error)? {
-    let submitter = Submitter(database)
+    let submitter = submitter ?? Submitter(database)
     let interruption = interruption
     let isStopped: @Sendable () -> Bool = { interruption.isAsked }
     var rest = items[...]

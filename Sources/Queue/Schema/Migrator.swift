@@ -61,7 +61,28 @@ public struct Migrator: Sendable {
   ///
   /// - Throws: an error that says which side is to be upgraded.
   public func requireCompatible() async throws(JobQueueError) -> Int {
-    try await state(in: database).compatibleVersion()
+    let applied: [SchemaStatus.Applied]
+    do {
+      applied = try await Self.applied(while: "looking for the schema").run(on: database)
+    } catch {
+      // The table is not there or may not be read: asked for step by step, the error says what is amiss.
+      guard let state = (error.underlying as? PostgreSQLError)?.sqlState, ["42P01", "42501"].contains(state)
+      else { throw error }
+      return try await self.state(in: database).compatibleVersion()
+    }
+    return try SchemaState(source: source, isPrepared: true, applied: applied, functions: [:])
+      .compatibleVersion()
+  }
+
+  /// Reads the migrations that were applied.
+  private static func applied(while doing: String) -> Statement<[SchemaStatus.Applied]> {
+    Statement(file: "migrator/applied.sql", while: doing) { rows in
+      try rows.map {
+        SchemaStatus.Applied(
+          number: try $0.int("number"), name: try $0.string("name"), checksum: try $0.string("checksum"),
+          at: try $0.seconds("applied_at"))
+      }
+    }
   }
 
   /// The functions and triggers that somebody replaced, dropped, disabled or opened by hand since they were applied, each
@@ -245,15 +266,7 @@ public struct Migrator: Sendable {
     guard isPrepared else {
       return SchemaState(source: source, isPrepared: false, applied: [], functions: [:])
     }
-    let applied = try await Statement(
-      file: "migrator/applied.sql", while: "reading the applied migrations"
-    ) { rows in
-      try rows.map {
-        SchemaStatus.Applied(
-          number: try $0.int("number"), name: try $0.string("name"), checksum: try $0.string("checksum"),
-          at: try $0.seconds("applied_at"))
-      }
-    }.run(on: database)
+    let applied = try await Self.applied(while: "reading the applied migrations").run(on: database)
     let functions = try await Statement(
       file: "migrator/functions.sql", while: "reading the applied functions"
     ) { rows in
