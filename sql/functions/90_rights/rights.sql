@@ -15,6 +15,131 @@ $$;
 COMMENT ON FUNCTION analysis.role_prefix IS
   'Answers with what the names of this installation''s roles begin.';
 
+-- What several roles need of one matter: the state of the queue, the jobs, what is used.
+CREATE OR REPLACE FUNCTION analysis.rights_in_common()
+RETURNS TABLE (o_of text, o_functions text[], o_tables text[])
+LANGUAGE sql IMMUTABLE AS $$
+  VALUES
+    ('status',
+      ARRAY[
+        'dead_counts', 'dead_causes', 'pauses_in_force', 'status_of_lanes', 'status_of_shard',
+        'status_of_workers', 'status_of_queue', 'status_of_deaths', 'count_lanes', 'done_rates',
+        'queue_overview', 'queue_past', 'gauges', 'month_totals', 'queue_state', 'worker_lives'],
+      ARRAY[
+        'ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)',
+        'lane_count', 'shard_count(shard,counted_at)', 'queue_history']),
+    ('jobs',
+      ARRAY[
+        'list_jobs', 'list_dead', 'job_holder', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts',
+        'job_death', 'deaths_of', 'failure_groups', 'period_text', 'list_batches', 'batch_counts',
+        'batch_causes', 'find_jobs', 'job_label_of', 'watch', 'queue_state'],
+      '{}'),
+    ('usage',
+      ARRAY[
+        'period_start', 'statement_due', 'usage_report', 'usage_lines', 'usage_groups', 'summary_report',
+        'month_facts', 'due_months', 'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans',
+        'list_months'],
+      ARRAY[
+        'account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage',
+        'statement']),
+    -- What every program asks first, and what the rules of the rows ask.
+    ('all',
+      ARRAY[
+        'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'day_start',
+        'current_month',
+        'image_keys', 'webhook_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit',
+        'audit_ends', 'unchained', 'clinics_seen', 'users_seen'],
+      ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function'])
+$$;
+
+-- What the roles of the programs need that work at the queue, beside what they share.
+CREATE OR REPLACE FUNCTION analysis.rights_of_programs()
+RETURNS TABLE (o_role text, o_functions text[], o_tables text[])
+LANGUAGE sql IMMUTABLE AS $$
+  VALUES
+    ('submitter',
+      ARRAY[
+        'submit', 'submit_image', 'submit_images', 'notify_workers', 'wake_workers', 'cancel', 'uncancel',
+        'uncancel_from', 'locate',
+        'jobs_ended', 'job_state', 'wait_for', 'is_open_transaction', 'open_results', 'results_of',
+        'analyses_of', 'period_text', 'image_rules', 'open_batch', 'submit_in_batch', 'add_refusals',
+        'billed_before', 'list_batches', 'batch_counts', 'batch_causes', 'find_jobs', 'queue_state'],
+      '{}'::text[]),
+    ('worker',
+      ARRAY[
+        'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail',
+        'release',
+        'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'images_of_claim',
+        'refresh_gauges',
+        'refresh_counts', 'notify_ended', 'due_deliveries', 'claim_deliveries', 'finish_deliveries',
+        'purge_deliveries',
+        'prepare_months', 'audit_worker', 'worker_number', 'image_rules'],
+      '{}'),
+    ('retention',
+      ARRAY[
+        'purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_events',
+        'purge_usage', 'purge_audit', 'index_images', 'unclosed_months'],
+      '{}'),
+    ('gateway',
+      ARRAY[
+        'gateway_user', 'gateway_submit', 'gateway_states', 'gateway_ended', 'gateway_open_results',
+        'gateway_open_history', 'gateway_results', 'gateway_share_request', 'gateway_share_accept',
+        'gateway_share_list', 'gateway_share_revoke', 'gateway_shared', 'gateway_open_shared',
+        'gateway_shared_results', 'notify_workers', 'image_rules'],
+      '{}')
+$$;
+
+-- What the roles of people need, beside what they share.
+CREATE OR REPLACE FUNCTION analysis.rights_of_people()
+RETURNS TABLE (o_role text, o_functions text[], o_tables text[])
+LANGUAGE sql IMMUTABLE AS $$
+  VALUES
+    ('reporter',
+      ARRAY[
+        'close_usage', 'preview_closing', 'open_conditions', 'report_conditions', 'statement_segments',
+        'statement_totals', 'statement_plans', 'statement_days', 'statement_letterhead', 'open_statement',
+        'statement_conditions', 'list_plan_prices', 'open_reviews', 'agreement_report', 'calibration_report'],
+      '{}'::text[]),
+    ('clinician',
+      ARRAY[
+        'open_results', 'results_of', 'open_analyses', 'analyses_bounds', 'report_analyses', 'period_start',
+        'statement_due', 'open_jobs', 'month_facts', 'due_months', 'accept_share', 'list_shares',
+        'revoke_share', 'add_review', 'reviews_of', 'open_review_list', 'list_reviews', 'product_of_job',
+        'open_reviews',
+        'agreement_report', 'calibration_report'],
+      ARRAY['statement']),
+    ('operator',
+      ARRAY[
+        'pause', 'resume', 'cancel', 'uncancel', 'uncancel_from', 'retry_dead', 'lost_jobs', 'refresh_counts',
+        'notify_workers', 'usage_differences', 'list_webhooks'],
+      '{}'),
+    ('administrator',
+      ARRAY[
+        'add_user', 'set_plan', 'set_zone', 'set_period', 'set_photo', 'save_profile', 'set_plan_limit',
+        'limit_of', 'add_plan', 'set_plan_price', 'list_plan_prices', 'import_users', 'rename_user',
+        'person_of', 'month_of', 'user_shown', 'user_period', 'plans_of_user', 'profile_of', 'list_users',
+        'list_photos', 'list_plans',
+        'list_clinics', 'clinics_shown', 'list_clinic_viewers', 'clinic_usage', 'logo_bytes', 'add_clinic',
+        'set_clinic', 'user_pictures', 'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics',
+        'await_submits', 'audit_key', 'preview_setting', 'set_setting', 'add_webhook', 'remove_webhook',
+        'test_webhook', 'webhook_event_state', 'replay_webhook', 'list_webhooks', 'add_token', 'list_tokens',
+        'revoke_tokens', 'request_share', 'list_shares', 'revoke_share'],
+      ARRAY[
+        'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
+        'plan_limit', 'clinic', 'clinic_viewer', 'usage']),
+    ('auditor',
+      ARRAY[
+        'usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list',
+        'list_clinics', 'clinics_shown', 'list_clinic_viewers', 'clinic_usage', 'logo_bytes', 'list_webhooks',
+        'list_plan_prices'],
+      ARRAY['account(clinic_id)', 'clinic', 'clinic_viewer', 'audit', 'audit_head', 'audit_draft']),
+    ('privacy',
+      ARRAY[
+        'erase_user', 'erase_part', 'erasure_of', 'open_export', 'export_user', 'export_jobs',
+        'export_images', 'open_picture', 'picture_of'],
+      '{}')
+$$;
+
 -- What each role may call and read. A table stands for all of it, `table(column,column)` for these columns.
 -- Results, images, failures and reviews (result, image, dead, attempt_error, review, review_comment) are in
 -- no role, and neither is a view: a plan (EXPLAIN ANALYZE) tells how many rows were left out, and by which
@@ -34,134 +159,32 @@ COMMENT ON FUNCTION analysis.role_prefix IS
 --   gateway        analysis-gateway: submits, states and results of the users whose tokens it is given
 CREATE OR REPLACE FUNCTION analysis.role_rights()
 RETURNS TABLE (o_role text, o_functions text[], o_tables text[])
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-  WITH status AS (
-    SELECT
-      ARRAY[
-        'dead_counts', 'dead_causes', 'pauses_in_force', 'status_of_lanes', 'status_of_shard',
-        'status_of_workers', 'status_of_queue', 'status_of_deaths', 'count_lanes', 'done_rates',
-        'queue_overview', 'queue_past', 'gauges', 'month_totals', 'queue_state', 'worker_lives'
-      ] AS functions,
-      ARRAY[
-        'ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)',
-        'lane_count', 'shard_count(shard,counted_at)', 'queue_history'
-      ] AS tables),
-  jobs AS (
-    SELECT ARRAY[
-      'list_jobs', 'list_dead', 'job_holder', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts',
-      'job_death', 'deaths_of', 'failure_groups', 'period_text', 'list_batches', 'batch_counts',
-      'batch_causes', 'find_jobs', 'job_label_of', 'watch', 'queue_state'
-    ] AS functions),
-  usage AS (
-    SELECT
-      ARRAY[
-        'period_start', 'statement_due', 'usage_report', 'usage_lines', 'usage_groups', 'summary_report',
-        'month_facts', 'due_months', 'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans',
-        'list_months'
-      ] AS functions,
-      ARRAY[
-        'account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage',
-        'statement'] AS tables),
-  given (role, functions, tables) AS (
-    SELECT 'submitter',
-      ARRAY[
-        'submit', 'submit_image', 'submit_images', 'notify_workers', 'wake_workers', 'cancel', 'uncancel',
-        'uncancel_from', 'locate',
-        'jobs_ended', 'job_state', 'wait_for', 'is_open_transaction', 'open_results', 'results_of',
-        'analyses_of', 'period_text', 'image_rules', 'open_batch', 'submit_in_batch', 'add_refusals',
-        'billed_before', 'list_batches', 'batch_counts', 'batch_causes', 'find_jobs', 'queue_state'],
-      '{}'::text[]
+LANGUAGE sql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  WITH shared (role, matter) AS (
+    VALUES
+      -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
+      ('worker', 'status'), ('reporter', 'usage'), ('clinician', 'jobs'), ('operator', 'status'),
+      ('operator', 'jobs'), ('auditor', 'usage'), ('auditor', 'status')),
+  parts AS MATERIALIZED (
+    SELECT 1 AS n, s.role, c.o_functions, c.o_tables
+    FROM shared s JOIN analysis.rights_in_common() c ON c.o_of = s.matter
     UNION ALL
-    -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
-    SELECT 'worker',
-      s.functions || ARRAY[
-        'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail',
-        'release',
-        'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'images_of_claim',
-        'refresh_gauges',
-        'refresh_counts', 'notify_ended', 'due_deliveries', 'claim_deliveries', 'finish_deliveries',
-        'purge_deliveries',
-        'prepare_months', 'audit_worker', 'worker_number', 'image_rules'],
-      s.tables
-    FROM status s
+    SELECT 2, r.* FROM analysis.rights_of_programs() r
     UNION ALL
-    SELECT 'reporter',
-      u.functions || ARRAY[
-        'close_usage', 'preview_closing', 'open_conditions', 'report_conditions', 'statement_segments',
-        'statement_totals', 'statement_plans', 'statement_days', 'statement_letterhead', 'open_statement',
-        'statement_conditions', 'list_plan_prices', 'open_reviews', 'agreement_report', 'calibration_report'],
-      u.tables
-    FROM usage u
+    SELECT 2, r.* FROM analysis.rights_of_people() r
     UNION ALL
-    SELECT 'clinician',
-      j.functions || ARRAY[
-        'open_results', 'results_of', 'open_analyses', 'analyses_bounds', 'report_analyses', 'period_start',
-        'statement_due', 'open_jobs', 'month_facts', 'due_months', 'accept_share', 'list_shares',
-        'revoke_share', 'add_review', 'reviews_of', 'open_review_list', 'list_reviews', 'product_of_job',
-        'open_reviews',
-        'agreement_report', 'calibration_report'],
-      ARRAY['statement']
-    FROM jobs j
-    UNION ALL
-    SELECT 'operator',
-      s.functions || j.functions || ARRAY[
-        'pause', 'resume', 'cancel', 'uncancel', 'uncancel_from', 'retry_dead', 'lost_jobs', 'refresh_counts',
-        'notify_workers', 'usage_differences', 'list_webhooks'],
-      s.tables
-    FROM status s, jobs j
-    UNION ALL
-    SELECT 'administrator',
-      ARRAY[
-        'add_user', 'set_plan', 'set_zone', 'set_period', 'set_photo', 'save_profile', 'set_plan_limit',
-        'limit_of', 'add_plan', 'set_plan_price', 'list_plan_prices', 'import_users', 'rename_user',
-        'person_of', 'month_of', 'user_shown', 'user_period', 'plans_of_user', 'profile_of', 'list_users',
-        'list_photos', 'list_plans',
-        'list_clinics', 'clinics_shown', 'list_clinic_viewers', 'clinic_usage', 'logo_bytes', 'add_clinic',
-        'set_clinic', 'user_pictures', 'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics',
-        'await_submits', 'audit_key', 'preview_setting', 'set_setting', 'add_webhook', 'remove_webhook',
-        'test_webhook', 'webhook_event_state', 'replay_webhook', 'list_webhooks', 'add_token', 'list_tokens',
-        'revoke_tokens', 'request_share', 'list_shares', 'revoke_share'],
-      ARRAY[
-        'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
-        'plan_limit', 'clinic', 'clinic_viewer', 'usage']
-    UNION ALL
-    SELECT 'auditor',
-      u.functions || s.functions || ARRAY[
-        'usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list',
-        'list_clinics', 'clinics_shown', 'list_clinic_viewers', 'clinic_usage', 'logo_bytes', 'list_webhooks',
-        'list_plan_prices'],
-      u.tables || s.tables || ARRAY[
-        'account(clinic_id)', 'clinic', 'clinic_viewer', 'audit', 'audit_head', 'audit_draft']
-    FROM usage u, status s
-    UNION ALL
-    SELECT 'privacy',
-      ARRAY[
-        'erase_user', 'erase_part', 'erasure_of', 'open_export', 'export_user', 'export_jobs',
-        'export_images', 'open_picture', 'picture_of'],
-      '{}'
-    UNION ALL
-    SELECT 'retention',
-      ARRAY[
-        'purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_events',
-        'purge_usage', 'purge_audit', 'index_images', 'unclosed_months'],
-      '{}'
-    UNION ALL
-    SELECT 'gateway',
-      ARRAY[
-        'gateway_user', 'gateway_submit', 'gateway_states', 'gateway_ended', 'gateway_open_results',
-        'gateway_open_history', 'gateway_results', 'gateway_share_request', 'gateway_share_accept',
-        'gateway_share_list', 'gateway_share_revoke', 'gateway_shared', 'gateway_open_shared',
-        'gateway_shared_results', 'notify_workers', 'image_rules'],
-      '{}')
-  -- What every program asks first, and what the rules of the rows ask.
-  SELECT g.role,
-    g.functions || ARRAY[
-      'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'day_start',
-      'current_month',
-      'image_keys', 'webhook_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit',
-      'audit_ends', 'unchained', 'clinics_seen', 'users_seen'],
-    g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
-  FROM given g
+    SELECT 3, r.o_role, c.o_functions, c.o_tables
+    FROM (SELECT p.o_role FROM analysis.rights_of_programs() p
+          UNION ALL SELECT p.o_role FROM analysis.rights_of_people() p) r
+    JOIN analysis.rights_in_common() c ON c.o_of = 'all')
+  SELECT p.role,
+    ARRAY(
+      SELECT f.name FROM parts k CROSS JOIN LATERAL unnest(k.o_functions) f(name)
+      WHERE k.role = p.role ORDER BY k.n),
+    ARRAY(
+      SELECT t.name FROM parts k CROSS JOIN LATERAL unnest(k.o_tables) t(name)
+      WHERE k.role = p.role ORDER BY k.n)
+  FROM parts p WHERE p.n = 2
 $$;
 COMMENT ON FUNCTION analysis.role_rights IS
   'Answers which functions and tables each role may use.';
