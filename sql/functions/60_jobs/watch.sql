@@ -161,124 +161,147 @@ LANGUAGE sql STABLE AS $$
   WHERE e.at >= p_from AND e.at <= clock_timestamp()
 $$;
 
--- One look: what has happened since the look before, in the order of time, and as the last row ('position')
--- what the next look is to be given: o_at; o_job, o_audit and o_horizon as p_before; and the four arrays. Of
--- the first look all of these are NULL; it answers what the tables still show of the time since p_since, or
--- of none. What committed lately can come in more than one look, and the first one answers the newest jobs
--- whatever their time: who watches leaves out what it has seen, by event, job and time. p_filter is a
--- job_filter, of which the user, the batch and the type count.
---
--- With the position: o_is_cut: more has happened than p_limit of one kind, and the next look is due at once.
--- o_outrun: of so many lanes more was claimed since the look before than it had looked ahead, so that ends
--- may be missing; o_count is then for comparison: what workers have reported as ended, in all.
---
--- Of users whom the caller does not see there is no row, and neither are there counts of what was refused.
--- A first look at a user who is not there, or whom the caller does not see, is refused.
-CREATE OR REPLACE FUNCTION analysis.watch(
-  p_filter jsonb, p_since timestamptz, p_at timestamptz, p_before bigint[], p_shards smallint[],
-  p_periods smallint[], p_jobs bigint[], p_places smallint[], p_ahead int, p_limit int)
-RETURNS TABLE (
-  o_event text, o_at timestamptz, o_shard smallint, o_period smallint, o_job bigint, o_user text,
-  o_kind smallint, o_lane smallint, o_batch bigint, o_reference text, o_file text, o_attempt int,
-  o_call_ms int, o_class text, o_code text, o_message text, o_by text, o_count bigint,
-  o_audit bigint, o_horizon bigint, o_is_cut boolean, o_outrun int,
-  o_shards smallint[], o_periods smallint[], o_jobs bigint[], o_places smallint[])
-LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-AS $$
+-- Refuses a look that is none.
+CREATE OR REPLACE FUNCTION analysis.require_look(
+  p_filter analysis.job_filter, p_since timestamptz, p_at timestamptz, p_position bigint[],
+  p_places analysis.places, p_ahead int, p_limit int)
+RETURNS void
+LANGUAGE plpgsql AS $$
 DECLARE
-  v_now timestamptz := clock_timestamp();
-  v_filter analysis.job_filter := jsonb_populate_record(NULL::analysis.job_filter, p_filter);
-  v_job_before bigint := p_before[1];
-  v_audit_before bigint := p_before[2];
-  v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_next bigint := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
-  v_oldest bigint := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
-  v_ago bigint := v_next - least(coalesce(p_before[3], v_oldest), v_oldest);
-  -- Failures are found by their time. A transaction that fails jobs lasts two minutes at most.
-  v_from timestamptz := coalesce(p_at - interval '10 minutes', p_since, v_now);
-  v_in smallint[];                     -- the shards that are looked at
-  v_user bigint;
-  v_new record;
-  v_last bigint := v_job_before;
-  v_audit bigint := v_audit_before;
-  v_is_cut boolean;
-  v_is_still boolean;                  -- every job that is followed is where it was
+  v_count int := cardinality(p_places.jobs);
 BEGIN
   PERFORM analysis.require_argument(
-    p_ahead BETWEEN 1 AND 10000 AND p_limit BETWEEN 1 AND 10000 AND (v_filter.kind IN (1, 2)) IS NOT FALSE
-      AND (length(v_filter."user") <= 200) IS NOT FALSE
-      AND num_nulls(p_at, p_before, p_jobs) IN (0, 3)
-      AND (p_before IS NULL OR analysis.is_list(p_before, 3) AND 0 <= ALL (p_before)
-        AND v_audit_before <= 1000000000000000)
-      AND coalesce(cardinality(p_jobs), 0) <= 500000
-      AND (p_jobs IS NULL OR analysis.is_list(p_jobs, cardinality(p_jobs))
-        AND analysis.is_list(p_shards, cardinality(p_jobs))
-        AND analysis.is_list(p_periods, cardinality(p_jobs))
-        AND analysis.is_list(p_places, cardinality(p_jobs))),
+    p_ahead BETWEEN 1 AND 10000 AND p_limit BETWEEN 1 AND 10000 AND (p_filter.kind IN (1, 2)) IS NOT FALSE
+      AND (length(p_filter."user") <= 200) IS NOT FALSE
+      AND num_nulls(p_at, p_position, p_places.jobs) IN (0, 3)
+      AND (p_position IS NULL OR analysis.is_list(p_position, 3) AND 0 <= ALL (p_position)
+        AND p_position[2] <= 1000000000000000)
+      AND coalesce(v_count, 0) <= 500000
+      AND (v_count IS NULL OR analysis.is_list(p_places.jobs, v_count)
+        AND analysis.is_list(p_places.shards, v_count) AND analysis.is_list(p_places.periods, v_count)
+        AND analysis.is_list(p_places.places, v_count)),
     'a look names from 1 to 10000 jobs ahead and rows, and all or nothing of the position before');
   PERFORM analysis.require_date(p_since);
   PERFORM analysis.require_date(p_at);
-  v_in := ARRAY(SELECT s.o_shard FROM analysis.all_shards() s ORDER BY 1);
-  IF v_filter."user" IS NOT NULL THEN
-    v_in := ARRAY[analysis.shard_of(v_filter."user")];
-    v_user := coalesce((
-      SELECT a.user_id FROM analysis.account a
-      WHERE a.shard = v_in[1] AND a.user_ref = normalize(v_filter."user")
-        AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))), 0);
-    -- At the first look: one that is erased later has no events any more.
-    -- Whether a user whom the caller does not see exists is not told.
-    IF v_user = 0 AND p_at IS NULL AND v_seen IS NOT NULL THEN
-      RAISE EXCEPTION 'this login is restricted to clinics, and sees no such user'
-        USING ERRCODE = 'no_data_found', TABLE = 'clinic_viewer',
-        HINT = 'Check the spelling, or have an administrator let it see the clinic of the user: '
-          'analysisctl clinics grant.';
-    ELSIF v_user = 0 AND p_at IS NULL THEN
-      RAISE EXCEPTION 'there is no such user' USING ERRCODE = 'no_data_found',
-        HINT = 'Add the user first: analysisctl users add.';
-    END IF;
-  END IF;
+END $$;
 
-  IF v_audit_before IS NULL AND p_since IS NOT NULL THEN
-    v_audit := (SELECT a.id - 1 FROM analysis.audit a WHERE a.at >= p_since ORDER BY a.at LIMIT 1);
+-- The number of the user who is watched; 0: there is none. At the first look that is refused: one that is
+-- erased later has no events any more. Whether a user whom the caller does not see exists is not told.
+CREATE OR REPLACE FUNCTION analysis.watched_user(p_user text, p_clinics int[], p_is_first boolean)
+RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_user bigint := (
+    SELECT a.user_id FROM analysis.account a
+    WHERE a.shard = analysis.shard_of(p_user) AND a.user_ref = normalize(p_user)
+      AND (p_clinics IS NULL OR a.clinic_id = ANY (p_clinics)));
+BEGIN
+  IF v_user IS NULL AND p_is_first AND p_clinics IS NOT NULL THEN
+    RAISE EXCEPTION 'this login is restricted to clinics, and sees no such user'
+      USING ERRCODE = 'no_data_found', TABLE = 'clinic_viewer',
+      HINT = 'Check the spelling, or have an administrator let it see the clinic of the user: '
+        'analysisctl clinics grant.';
+  ELSIF v_user IS NULL AND p_is_first THEN
+    RAISE EXCEPTION 'there is no such user' USING ERRCODE = 'no_data_found',
+      HINT = 'Add the user first: analysisctl users add.';
   END IF;
+  RETURN coalesce(v_user, 0);
+END $$;
 
-  -- 1. Where the jobs are now, as many of each shard, of users whom the caller sees; and the new ones.
+-- What one look is to find, after the position of the one before (NULL: it is the first).
+CREATE OR REPLACE FUNCTION analysis.look_after(
+  p_filter analysis.job_filter, p_since timestamptz, p_at timestamptz, p_position bigint[], p_ahead int,
+  p_limit int)
+RETURNS analysis.look
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_look analysis.look;
+BEGIN
+  v_look.at := clock_timestamp();
+  v_look.since := p_since;
+  v_look.is_first := p_at IS NULL;
+  -- Failures are found by their time. A transaction that fails jobs lasts two minutes at most.
+  v_look.failed_from := coalesce(p_at - interval '10 minutes', p_since, v_look.at);
+  v_look.clinics := analysis.clinics_seen(analysis.caller());
+  v_look.next := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
+  v_look.oldest := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
+  v_look.ago := v_look.next - least(coalesce(p_position[3], v_look.oldest), v_look.oldest);
+  v_look.kind := p_filter.kind;
+  v_look.batch := p_filter.batch;
+  v_look.shards := ARRAY(SELECT s.o_shard FROM analysis.all_shards() s ORDER BY 1);
+  IF p_filter."user" IS NOT NULL THEN
+    v_look.shards := ARRAY[analysis.shard_of(p_filter."user")];
+    v_look.user_id := analysis.watched_user(p_filter."user", v_look.clinics, v_look.is_first);
+  END IF;
+  v_look.ahead := greatest(p_ahead / cardinality(v_look.shards), 20);
+  v_look.most := p_limit;
+  v_look.audit := p_position[2];
+  IF v_look.audit IS NULL AND p_since IS NOT NULL THEN
+    v_look.audit := (SELECT a.id - 1 FROM analysis.audit a WHERE a.at >= p_since ORDER BY a.at LIMIT 1);
+  END IF;
+  RETURN v_look;
+END $$;
+
+-- Where the jobs are now, as many of each shard, of users whom the caller sees.
+CREATE OR REPLACE FUNCTION analysis.places_seen(p_look analysis.look) RETURNS analysis.places
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_place analysis.places;
+BEGIN
   SELECT array_agg(w.o_shard), array_agg(w.o_period), array_agg(w.o_job), array_agg(w.o_place)
-  INTO o_shards, o_periods, o_jobs, o_places
-  FROM analysis.places_watched(v_in, greatest(p_ahead / cardinality(v_in), 20)) w
-  WHERE v_seen IS NULL OR EXISTS (
+  INTO v_place.shards, v_place.periods, v_place.jobs, v_place.places
+  FROM analysis.places_watched(p_look.shards, p_look.ahead) w
+  WHERE p_look.clinics IS NULL OR EXISTS (
     SELECT FROM analysis.job j
     JOIN analysis.account a ON a.shard = j.shard AND a.user_id = j.user_id
-    WHERE j.shard = w.o_shard AND j.period = w.o_period AND j.id = w.o_job AND a.clinic_id = ANY (v_seen));
+    WHERE j.shard = w.o_shard AND j.period = w.o_period AND j.id = w.o_job
+      AND a.clinic_id = ANY (p_look.clinics));
+  RETURN v_place;
+END $$;
+
+-- The jobs that are new since the one with number p_seen (NULL: this is the first look).
+CREATE OR REPLACE FUNCTION analysis.jobs_born(p_look analysis.look, p_seen bigint)
+RETURNS analysis.born_jobs
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_last bigint := p_seen;
+  v_born analysis.born_jobs;
+BEGIN
   IF v_last IS NULL THEN
     v_last := coalesce((
-      SELECT max(n.id) FROM unnest(v_in) s(shard)
+      SELECT max(n.id) FROM unnest(p_look.shards) s(shard)
       CROSS JOIN analysis.partition_made m
       CROSS JOIN LATERAL (
         SELECT k.id FROM analysis.job k
         WHERE k.shard = s.shard AND k.period = m.period ORDER BY k.id DESC LIMIT 1) n), 0);
   END IF;
-  SELECT array_agg(j.o_shard) FILTER (WHERE j.o_is_new) AS shards,
-    array_agg(j.o_period) FILTER (WHERE j.o_is_new) AS periods,
-    array_agg(j.o_job) FILTER (WHERE j.o_is_new) AS jobs, array_agg(j.o_at) FILTER (WHERE j.o_is_new) AS at,
-    max(j.o_job) AS newest, count(*) AS found
-  INTO v_new
-  FROM analysis.jobs_since(v_in, v_last - 1000, v_job_before, v_next, v_ago, p_limit + 1000) j;
-  v_is_cut := v_new.found >= p_limit + 1000;
-  v_is_still := (o_jobs = p_jobs AND o_places = p_places AND o_shards = p_shards) IS TRUE;
+  SELECT array_agg(j.o_shard) FILTER (WHERE j.o_is_new), array_agg(j.o_period) FILTER (WHERE j.o_is_new),
+    array_agg(j.o_job) FILTER (WHERE j.o_is_new), array_agg(j.o_at) FILTER (WHERE j.o_is_new),
+    greatest(v_last, max(j.o_job)), count(*) >= p_look.most + 1000
+  INTO v_born
+  FROM analysis.jobs_since(
+    p_look.shards, v_last - 1000, p_seen, p_look.next, p_look.ago, p_look.most + 1000) j;
+  RETURN v_born;
+END $$;
 
-  -- 2. What has changed. Where a job was before is compared with where it is now, by both numbers at once.
+-- What became of jobs, by where they were before and where they are now, and of those that are new or died.
+-- Where a job was is compared with where it is by both numbers at once.
+CREATE OR REPLACE FUNCTION analysis.facts_watched(
+  p_look analysis.look, p_before analysis.places, p_here analysis.places, p_born analysis.born_jobs)
+RETURNS TABLE (
+  event text, at timestamptz, shard smallint, period smallint, job bigint, attempt int, call_ms int,
+  class text, code text, message text)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
   RETURN QUERY
   WITH here AS MATERIALIZED (
-    SELECT t.* FROM unnest(o_shards, o_periods, o_jobs, o_places) t(shard, period, job, place)
-    WHERE NOT v_is_still),
+    SELECT t.* FROM unnest(p_here.shards, p_here.periods, p_here.jobs, p_here.places)
+      t(shard, period, job, place)),
   before AS MATERIALIZED (
-    SELECT t.* FROM unnest(p_shards, p_periods, p_jobs, p_places) t(shard, period, job, place)
-    WHERE NOT v_is_still),
+    SELECT t.* FROM unnest(p_before.shards, p_before.periods, p_before.jobs, p_before.places)
+      t(shard, period, job, place)),
   born AS MATERIALIZED (
-    SELECT t.* FROM unnest(v_new.shards, v_new.periods, v_new.jobs, v_new.at) t(shard, period, job, at)),
+    SELECT t.* FROM unnest(p_born.shards, p_born.periods, p_born.jobs, p_born.at) t(shard, period, job, at)),
   moved AS MATERIALIZED (
     SELECT b.shard, b.period, b.job, b.place FROM before b
     WHERE NOT EXISTS (
@@ -286,32 +309,41 @@ BEGIN
         AND (h.place = b.place OR b.place < 0))
     UNION ALL
     SELECT n.shard, n.period, n.job, 0::smallint FROM born n
-    WHERE p_jobs IS NULL OR NOT EXISTS (SELECT FROM here h WHERE h.job = n.job AND h.shard = n.shard)),
-  change AS MATERIALIZED (
-    SELECT c.* FROM analysis.changes_of(v_audit, v_in, p_limit) c),
-  fact (event, at, shard, period, job, attempt, call_ms, class, code, message, by) AS (
-    SELECT 'submitted', n.at, n.shard, n.period, n.job, NULL::int, NULL::int, NULL, NULL, NULL, NULL
-    FROM born n
-    UNION ALL
-    SELECT 'started', v_now, h.shard, h.period, h.job, h.place / 16, NULL, NULL, NULL, NULL, NULL
-    FROM here h
-    WHERE h.place > 0 AND p_jobs IS NOT NULL AND NOT EXISTS (
-      SELECT FROM before b WHERE b.job = h.job AND b.shard = h.shard AND b.place = h.place)
-    UNION ALL
-    SELECT e.o_event, e.o_at, e.o_shard, e.o_period, e.o_job, e.o_attempt, e.o_call_ms, e.o_class, e.o_code,
-      e.o_message, NULL
-    FROM (SELECT array_agg(m.shard) AS shards, array_agg(m.period) AS periods, array_agg(m.job) AS jobs,
-            array_agg(m.place) AS places FROM moved m) m
-    CROSS JOIN LATERAL analysis.ends_of(m.shards, m.periods, m.jobs, m.places, v_from) e
-    UNION ALL
-    SELECT 'dead', d.failed_at, d.shard, d.period, d.job_id, d.attempts::int, NULL, d.class, d.code,
-      d.message, NULL
-    FROM unnest(v_in) s(shard)
-    CROSS JOIN LATERAL (
-      SELECT x.*, x.xmin AS x FROM analysis.dead x
-      WHERE x.shard = s.shard AND x.failed_at >= v_from
-      ORDER BY x.shard DESC, x.failed_at DESC, x.job_id DESC LIMIT 500) d
-    WHERE analysis.transactions_ago(v_next, d.x) <= v_ago OR d.failed_at >= p_since
+    WHERE p_look.is_first OR NOT EXISTS (SELECT FROM here h WHERE h.job = n.job AND h.shard = n.shard))
+  SELECT 'submitted', n.at, n.shard, n.period, n.job, NULL::int, NULL::int, NULL, NULL, NULL
+  FROM born n
+  UNION ALL
+  SELECT 'started', p_look.at, h.shard, h.period, h.job, h.place / 16, NULL, NULL, NULL, NULL
+  FROM here h
+  WHERE h.place > 0 AND NOT p_look.is_first AND NOT EXISTS (
+    SELECT FROM before b WHERE b.job = h.job AND b.shard = h.shard AND b.place = h.place)
+  UNION ALL
+  SELECT e.o_event, e.o_at, e.o_shard, e.o_period, e.o_job, e.o_attempt, e.o_call_ms, e.o_class, e.o_code,
+    e.o_message
+  FROM (SELECT array_agg(m.shard) AS shards, array_agg(m.period) AS periods, array_agg(m.job) AS jobs,
+          array_agg(m.place) AS places FROM moved m) m
+  CROSS JOIN LATERAL analysis.ends_of(m.shards, m.periods, m.jobs, m.places, p_look.failed_from) e
+  UNION ALL
+  SELECT 'dead', d.failed_at, d.shard, d.period, d.job_id, d.attempts::int, NULL, d.class, d.code, d.message
+  FROM unnest(p_look.shards) s(shard)
+  CROSS JOIN LATERAL (
+    SELECT x.*, x.xmin AS x FROM analysis.dead x
+    WHERE x.shard = s.shard AND x.failed_at >= p_look.failed_from
+    ORDER BY x.shard DESC, x.failed_at DESC, x.job_id DESC LIMIT 500) d
+  WHERE analysis.transactions_ago(p_look.next, d.x) <= p_look.ago OR d.failed_at >= p_look.since;
+END $$;
+
+-- What has happened since the look before, in the order of time.
+CREATE OR REPLACE FUNCTION analysis.events_watched(
+  p_look analysis.look, p_before analysis.places, p_here analysis.places, p_born analysis.born_jobs)
+RETURNS SETOF analysis.watched
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY
+  WITH change AS MATERIALIZED (
+    SELECT c.* FROM analysis.changes_of(p_look.audit, p_look.shards, p_look.most) c),
+  fact AS (
+    SELECT f.*, NULL::text AS by FROM analysis.facts_watched(p_look, p_before, p_here, p_born) f
     UNION ALL
     SELECT c.o_event, c.o_at, c.o_shard, l.o_period, c.o_job, NULL, NULL, NULL, NULL, NULL, c.o_by
     FROM change c
@@ -330,67 +362,126 @@ BEGIN
   LEFT JOIN LATERAL (
     SELECT b.batch_id, b.reference FROM analysis.job_label b
     WHERE b.shard = f.shard AND b.period = f.period AND b.job_id = f.job OFFSET 0) l ON true
-  WHERE (v_user IS NULL OR j.user_id = v_user) AND (v_filter.kind IS NULL OR j.kind = v_filter.kind)
-    AND (v_filter.batch IS NULL OR l.batch_id = v_filter.batch)
-    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
+  WHERE (p_look.user_id IS NULL OR j.user_id = p_look.user_id)
+    AND (p_look.kind IS NULL OR j.kind = p_look.kind)
+    AND (p_look.batch IS NULL OR l.batch_id = p_look.batch)
+    AND (p_look.clinics IS NULL OR a.clinic_id = ANY (p_look.clinics))
   UNION ALL
   SELECT 'left_out', max(c.o_at), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, c.o_event,
     NULL, NULL, NULL, max(c.o_left_out), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM change c
-  WHERE c.o_left_out > 0 AND v_seen IS NULL
+  WHERE c.o_left_out > 0 AND p_look.clinics IS NULL
   GROUP BY c.o_event
   UNION ALL
   SELECT p.o_event, p.o_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, p.o_scope,
     p.o_name, p.o_reason, p.o_by, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-  FROM analysis.pauses_since(v_from) p
-  WHERE v_filter.kind IS NULL OR p.o_scope <> 'type'
-    OR p.o_name = (ARRAY['throat', 'ear'])[v_filter.kind]
+  FROM analysis.pauses_since(p_look.failed_from) p
+  WHERE p_look.kind IS NULL OR p.o_scope <> 'type' OR p.o_name = (ARRAY['throat', 'ear'])[p_look.kind]
   ORDER BY 2, 5;
+END $$;
 
-  -- 3. What was refused, and the position.
-  IF v_seen IS NULL THEN
-    FOR o_batch, o_count IN
-      SELECT r.o_batch, r.o_count FROM analysis.refusals_watched(v_in[1], v_user, v_filter.batch) r
-    LOOP
-      o_event := 'refused';
-      o_at := v_now;
-      RETURN NEXT;
-    END LOOP;
-  END IF;
-  o_event := 'position';
-  o_at := v_now;
-  o_batch := NULL;
-  o_job := greatest(v_last, v_new.newest);
+-- Of how many lanes more was claimed since the look before than it had looked ahead.
+CREATE OR REPLACE FUNCTION analysis.lanes_outrun(
+  p_before analysis.places, p_here analysis.places, p_ahead int)
+RETURNS int
+LANGUAGE sql STABLE AS $$
+  SELECT count(*)::int FROM (
+    SELECT -b.place % 16 AS lane, b.shard, bool_or(h.job IS NOT NULL) AS waits, count(*) AS jobs
+    FROM unnest(p_before.shards, p_before.jobs, p_before.places) b(shard, job, place)
+    LEFT JOIN unnest(p_here.shards, p_here.jobs, p_here.places) h(shard, job, place)
+      ON h.job = b.job AND h.shard = b.shard AND h.place = b.place
+    WHERE b.place < 0
+    GROUP BY 1, 2) t
+  WHERE NOT t.waits AND t.jobs >= p_ahead
+$$;
+
+-- Where a look has come to: what the next one is to be given.
+CREATE OR REPLACE FUNCTION analysis.position_watched(
+  p_look analysis.look, p_position bigint[], p_here analysis.places, p_born analysis.born_jobs,
+  p_outrun int)
+RETURNS analysis.watched
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_end analysis.watched;
+BEGIN
+  v_end.o_event := 'position';
+  v_end.o_at := p_look.at;
   -- The newest job may be of somebody whom the caller does not see. A later number loses nothing: the next
   -- look takes what was written since by its transaction.
-  IF v_seen IS NOT NULL THEN
-    o_job := (o_job / 512 + 1) * 512;
+  v_end.o_job := CASE WHEN p_look.clinics IS NULL THEN p_born.last ELSE (p_born.last / 512 + 1) * 512 END;
+  v_end.o_audit := (SELECT h.id FROM analysis.audit_head h);
+  v_end.o_is_cut := p_born.is_cut;
+  IF p_position[2] IS NOT NULL THEN
+    v_end.o_is_cut := v_end.o_is_cut OR v_end.o_audit > p_position[2] + 5000;
+    v_end.o_audit := least(v_end.o_audit, p_position[2] + 5000);
   END IF;
-  o_audit := (SELECT h.id FROM analysis.audit_head h);
-  IF v_audit_before IS NOT NULL THEN
-    v_is_cut := v_is_cut OR o_audit > v_audit_before + 5000;
-    o_audit := least(o_audit, v_audit_before + 5000);
-  END IF;
-  o_horizon := v_oldest;
-  o_is_cut := v_is_cut;
-  o_outrun := CASE WHEN v_is_still THEN 0 ELSE (
-    SELECT count(*) FROM (
-      SELECT -b.place % 16 AS lane, b.shard, bool_or(h.job IS NOT NULL) AS waits, count(*) AS jobs
-      FROM unnest(p_shards, p_jobs, p_places) b(shard, job, place)
-      LEFT JOIN unnest(o_shards, o_jobs, o_places) h(shard, job, place)
-        ON h.job = b.job AND h.shard = b.shard AND h.place = b.place
-      WHERE b.place < 0
-      GROUP BY 1, 2) t
-    WHERE NOT t.waits AND t.jobs >= greatest(p_ahead / cardinality(v_in), 20)) END;
-  o_count := CASE WHEN v_seen IS NULL THEN (
+  v_end.o_horizon := p_look.oldest;
+  v_end.o_outrun := p_outrun;
+  v_end.o_count := CASE WHEN p_look.clinics IS NULL THEN (
     SELECT sum(
       analysis.counter_of(w.report, 'jobs_completed') + analysis.counter_of(w.report, 'jobs_dead'))
     FROM analysis.worker w WHERE w.reported_at IS NOT NULL) END;
-  o_shards := coalesce(o_shards, '{}');
-  o_periods := coalesce(o_periods, '{}');
-  o_jobs := coalesce(o_jobs, '{}');
-  o_places := coalesce(o_places, '{}');
-  RETURN NEXT;
+  v_end.o_shards := coalesce(p_here.shards, '{}');
+  v_end.o_periods := coalesce(p_here.periods, '{}');
+  v_end.o_jobs := coalesce(p_here.jobs, '{}');
+  v_end.o_places := coalesce(p_here.places, '{}');
+  RETURN v_end;
+END $$;
+
+-- One look: what has happened since the look before, in the order of time, and as the last row ('position')
+-- what the next look is to be given: o_at; o_job, o_audit and o_horizon as p_before; and the four arrays. Of
+-- the first look all of these are NULL; it answers what the tables still show of the time since p_since, or
+-- of none. What committed lately can come in more than one look, and the first one answers the newest jobs
+-- whatever their time: who watches leaves out what it has seen, by event, job and time. p_filter is a
+-- job_filter, of which the user, the batch and the type count.
+--
+-- With the position: o_is_cut: more has happened than p_limit of one kind, and the next look is due at once.
+-- o_outrun: of so many lanes more was claimed since the look before than it had looked ahead, so that ends
+-- may be missing; o_count is then for comparison: what workers have reported as ended, in all.
+--
+-- Of users whom the caller does not see there is no row, and neither are there counts of what was refused.
+-- A first look at a user who is not there, or whom the caller does not see, is refused.
+CREATE OR REPLACE FUNCTION analysis.watch(
+  p_filter jsonb, p_since timestamptz, p_at timestamptz, p_before bigint[], p_shards smallint[],
+  p_periods smallint[], p_jobs bigint[], p_places smallint[], p_ahead int, p_limit int)
+RETURNS SETOF analysis.watched
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+  v_filter analysis.job_filter := jsonb_populate_record(NULL::analysis.job_filter, p_filter);
+  v_before analysis.places := ROW(p_shards, p_periods, p_jobs, p_places);
+  v_none analysis.places;
+  v_here analysis.places;
+  v_look analysis.look;
+  v_born analysis.born_jobs;
+  v_is_still boolean;                  -- every job that is followed is where it was
+  v_refused analysis.watched;
+BEGIN
+  PERFORM analysis.require_look(v_filter, p_since, p_at, p_before, v_before, p_ahead, p_limit);
+  v_look := analysis.look_after(v_filter, p_since, p_at, p_before, p_ahead, p_limit);
+  v_here := analysis.places_seen(v_look);
+  v_born := analysis.jobs_born(v_look, p_before[1]);
+  v_is_still := (v_here.jobs = p_jobs AND v_here.places = p_places AND v_here.shards = p_shards) IS TRUE;
+  IF v_is_still THEN
+    RETURN QUERY SELECT e.* FROM analysis.events_watched(v_look, v_none, v_none, v_born) e;
+  ELSE
+    RETURN QUERY SELECT e.* FROM analysis.events_watched(v_look, v_before, v_here, v_born) e;
+  END IF;
+  IF v_look.clinics IS NULL THEN
+    v_refused.o_event := 'refused';
+    v_refused.o_at := v_look.at;
+    FOR v_refused.o_batch, v_refused.o_count IN
+      SELECT r.o_batch, r.o_count
+      FROM analysis.refusals_watched(v_look.shards[1], v_look.user_id, v_look.batch) r
+    LOOP
+      RETURN NEXT v_refused;
+    END LOOP;
+  END IF;
+  RETURN NEXT analysis.position_watched(
+    v_look, p_before, v_here, v_born,
+    CASE WHEN v_is_still THEN 0 ELSE analysis.lanes_outrun(v_before, v_here, v_look.ahead) END);
 END $$;
 COMMENT ON FUNCTION analysis.watch IS
   'Answers what has happened in the queue since a look before, and from where the next look goes on.';
