@@ -421,15 +421,31 @@ BEGIN
     ORDER BY l.period DESC, l.job_id DESC LIMIT p_limit) t;
 END $$;
 
+-- Those of some jobs of a month that are meant, as meant_jobs has them; of dead ones nothing more is read
+-- than of those that are dead: few are.
+CREATE OR REPLACE FUNCTION analysis.found_jobs(
+  p_shard smallint, p_month smallint, p_jobs bigint[], p_limit int, p_filter analysis.job_filter,
+  p_user bigint, p_clinics int[], p_leased bigint[])
+RETURNS SETOF analysis.listed_job
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF p_filter.state = 'dead' THEN
+    p_jobs := ARRAY(
+      SELECT t.id FROM unnest(p_jobs) WITH ORDINALITY t(id, position)
+      WHERE EXISTS (SELECT FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = t.id OFFSET 0)
+      ORDER BY t.position);
+  END IF;
+  RETURN QUERY
+  SELECT m.* FROM analysis.meant_jobs(
+    p_shard, p_month, p_jobs, p_limit, p_user, p_filter.state, p_filter.kind, p_clinics, p_leased) m;
+END $$;
+
 -- A page of the jobs of a batch, or of those with a reference, the latest month and the latest job first, in
 -- the form of list_jobs. p_looks jobs are looked at; if that is not all of them, the last row has a
 -- position and no state. A back-end finds what it has submitted itself. p_filter is a job_filter.
 CREATE OR REPLACE FUNCTION analysis.find_jobs(
   p_shard smallint, p_filter jsonb, p_before_period smallint, p_before_job bigint, p_limit int, p_looks int)
-RETURNS TABLE (
-  o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text,
-  o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz,
-  o_attempts int, o_source_name text)
+RETURNS SETOF analysis.listed_job
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
 DECLARE
@@ -441,55 +457,42 @@ DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_user bigint;
   v_leased bigint[];
-  v_month smallint := p_before_period;                 -- with the next, where the search has come to
-  v_last bigint := p_before_job;
+  v_end analysis.listed_job;                           -- where the search has come to
   v_of smallint;
   v_found int;
-  v_job bigint[];
-  v_in smallint[];
+  v_next record;
 BEGIN
   PERFORM analysis.require_argument(
     num_nonnulls(v_filter.batch, v_filter.reference) > 0, 'jobs are found by a batch or a reference');
-  IF v_filter.kind NOT IN (1, 2) THEN
+  v_user := analysis.user_listed(p_shard, v_filter."user", v_filter.kind);
+  IF v_user = 0 THEN
     RETURN;
-  ELSIF v_filter."user" IS NOT NULL THEN
-    SELECT a.user_id INTO v_user FROM analysis.account a
-    WHERE a.shard = p_shard AND a.user_ref = normalize(v_filter."user");
-    IF NOT FOUND THEN
-      RETURN;
-    END IF;
   END IF;
-  SELECT coalesce(array_agg(u.job_id), '{}') INTO v_leased
-  FROM analysis.lease b CROSS JOIN LATERAL unnest(b.job_ids) u(job_id)
-  WHERE b.shard = p_shard;
+  v_leased := ARRAY(SELECT unnest(b.job_ids) FROM analysis.lease b WHERE b.shard = p_shard);
+  v_end.o_period := p_before_period;
+  v_end.o_job := p_before_job;
   LOOP
-    SELECT l.o_jobs, l.o_periods INTO v_job, v_in
-    FROM analysis.jobs_labelled(
-      p_shard, v_filter, v_user, v_submitters, v_seen, v_month, v_last, v_take) l;
-    FOR v_of IN SELECT DISTINCT t.period FROM unnest(v_in) t(period) ORDER BY 1 DESC LOOP
+    v_next := analysis.jobs_labelled(
+      p_shard, v_filter, v_user, v_submitters, v_seen, v_end.o_period, v_end.o_job, v_take);
+    FOR v_of IN SELECT DISTINCT t.period FROM unnest(v_next.o_periods) t(period) ORDER BY 1 DESC LOOP
       RETURN QUERY
-      SELECT m.* FROM analysis.meant_jobs(
+      SELECT f.* FROM analysis.found_jobs(
         p_shard, v_of, ARRAY(
-          SELECT t.id FROM unnest(v_job, v_in) WITH ORDINALITY t(id, period, position)
-          -- Few are dead: of the others nothing more is read.
-          WHERE t.period = v_of AND (v_filter.state IS DISTINCT FROM 'dead' OR EXISTS (
-            SELECT FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = t.id OFFSET 0))
-          ORDER BY t.position),
-        v_limit, v_user, v_filter.state, v_filter.kind, v_seen, v_leased) m;
+          SELECT t.id FROM unnest(v_next.o_jobs, v_next.o_periods) WITH ORDINALITY t(id, period, position)
+          WHERE t.period = v_of ORDER BY t.position),
+        v_limit, v_filter, v_user, v_seen, v_leased) f;
       GET DIAGNOSTICS v_found = ROW_COUNT;
       v_limit := v_limit - v_found;
       IF v_limit <= 0 THEN
         RETURN;
       END IF;
     END LOOP;
-    EXIT WHEN coalesce(cardinality(v_job), 0) < v_take;
-    v_last := v_job[v_take];
-    v_month := v_in[v_take];
+    EXIT WHEN coalesce(cardinality(v_next.o_jobs), 0) < v_take;
+    v_end.o_job := v_next.o_jobs[v_take];
+    v_end.o_period := v_next.o_periods[v_take];
     v_looks := v_looks - v_take;
     IF v_looks <= 0 THEN
-      o_job := v_last;
-      o_period := v_month;
-      RETURN NEXT;
+      RETURN NEXT v_end;
       RETURN;
     END IF;
     v_take := least(v_take * 4, v_looks);

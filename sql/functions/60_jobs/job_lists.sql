@@ -9,10 +9,7 @@
 CREATE OR REPLACE FUNCTION analysis.meant_jobs(
   p_shard smallint, p_month smallint, p_jobs bigint[], p_limit int, p_user bigint, p_state text,
   p_kind smallint, p_clinics int[], p_leased bigint[])
-RETURNS TABLE (
-  o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text,
-  o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz,
-  o_attempts int, o_source_name text)
+RETURNS SETOF analysis.listed_job
 LANGUAGE plpgsql STABLE
 SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
@@ -110,6 +107,77 @@ BEGIN
   RETURN v_next;
 END $$;
 
+-- What can be read at once of a shard's jobs that a list means: the jobs that run; and all jobs in the state
+-- that can be meant, with their months, if they are few: those that run, and those that wait, if that is not
+-- much by the kept counts, if there are any. p_looks: how many that are not meant may be looked at, and after
+-- it how many are left.
+CREATE OR REPLACE FUNCTION analysis.jobs_at_hand(
+  p_shard smallint, p_state text, p_kind smallint, p_has_user boolean, INOUT p_looks int,
+  OUT o_leased bigint[], OUT o_set bigint[], OUT o_set_in smallint[])
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_leased_in smallint[];
+  v_first smallint := coalesce(analysis.lane_of(p_kind, 0::smallint), 0);
+  v_last smallint := coalesce(analysis.quarantine_of(p_kind), 32767);
+BEGIN
+  SELECT coalesce(array_agg(u.job_id), '{}'), coalesce(array_agg(u.period), '{}') INTO o_leased, v_leased_in
+  FROM analysis.lease b CROSS JOIN LATERAL unnest(b.job_ids, b.periods) u(job_id, period)
+  WHERE b.shard = p_shard;
+  IF p_state = 'running' THEN
+    o_set := o_leased;
+    o_set_in := v_leased_in;
+  ELSIF p_state = 'waiting' AND NOT p_has_user AND NOT EXISTS (
+      SELECT FROM analysis.lane_count c
+      WHERE c.shard = p_shard AND c.waiting > p_looks * 2 AND c.lane BETWEEN v_first AND v_last) THEN
+    SELECT coalesce(array_agg(w.job_id), '{}'), coalesce(array_agg(w.period), '{}') INTO o_set, o_set_in
+    FROM (
+      SELECT r.job_id, r.period FROM analysis.ready r
+      WHERE r.shard = p_shard AND r.lane BETWEEN v_first AND v_last
+      LIMIT p_looks * 2) w;
+    IF cardinality(o_set) = p_looks * 2 THEN
+      p_looks := p_looks / 2;          -- as many rows were read in vain
+      o_set := NULL;
+      o_set_in := NULL;
+    END IF;
+  END IF;
+END $$;
+
+-- The months in which there can be jobs that a list means, the latest first; p_user NULL: of any user, and
+-- p_set_in NULL: of any month.
+CREATE OR REPLACE FUNCTION analysis.months_listed(
+  p_shard smallint, p_user bigint, p_state text, p_period smallint, p_before_period smallint,
+  p_set_in smallint[])
+RETURNS SETOF smallint
+LANGUAGE sql STABLE AS $$
+  SELECT m.period FROM analysis.partition_made m
+  WHERE (p_period IS NULL OR m.period = p_period)
+    AND (p_before_period IS NULL OR m.period <= p_before_period)
+    AND (p_set_in IS NULL OR m.period = ANY (p_set_in))
+    AND (p_user IS NULL OR EXISTS (
+      SELECT FROM analysis.usage u WHERE u.shard = p_shard AND u.user_id = p_user AND u.period = m.period))
+    AND (p_state IS DISTINCT FROM 'dead' OR EXISTS (
+      SELECT FROM analysis.dead d WHERE d.shard = p_shard AND d.period = m.period))
+    AND (p_state IS DISTINCT FROM 'scheduled' OR EXISTS (
+      SELECT FROM analysis.scheduled s WHERE s.shard = p_shard AND s.period = m.period))
+  ORDER BY m.period DESC
+$$;
+
+-- The number of a user whom a list names, if it is one of a type that there is; 0: nobody is meant, and NULL:
+-- it names none. Called by functions.
+CREATE OR REPLACE FUNCTION analysis.user_listed(p_shard smallint, p_user text, p_kind smallint)
+RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF p_kind NOT IN (1, 2) THEN
+    RETURN 0;
+  ELSIF p_user IS NULL THEN
+    RETURN NULL;
+  END IF;
+  RETURN coalesce((
+    SELECT a.user_id FROM analysis.account a
+    WHERE a.shard = p_shard AND a.user_ref = normalize(p_user)), 0);
+END $$;
+
 -- A page of one shard's jobs, the latest month and the latest job first, of those users whom the caller
 -- may see; those of one who shares with the caller are listed for that user alone.
 --
@@ -127,106 +195,50 @@ RETURNS TABLE (
   o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text,
   o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz,
   o_attempts int, o_source_name text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-SET enable_mergejoin = off
-AS $$
+SET enable_mergejoin = off AS $$
 DECLARE
   v_clinic int[] := analysis.clinics_seen(analysis.caller());
   v_limit int := least(greatest(p_limit, 1), 10001);
-  -- how many jobs that are not meant may still be looked at
-  v_looks int := least(greatest(p_looks, 1), 2500);
+  v_looks int := least(greatest(p_looks, 1), 2500);           -- jobs not meant that may still be looked at
   v_least int := least(greatest(v_looks / 20, 10), v_looks);  -- fewer are not worth a statement
-  v_take int := least(v_limit * 2, v_looks);                -- how many to look at next
-  v_user bigint;
-  v_leased bigint[];
-  v_leased_in smallint[];
-  -- all jobs that can be meant, if they could be read at once, and their months
-  v_set bigint[];
-  v_set_in smallint[];
-  v_next text;                         -- finds the jobs to look at next, the latest first
-  v_month smallint;
-  v_before bigint;
-  v_job bigint[];
+  v_take int := least(v_limit * 2, v_looks);                  -- how many to look at next
+  v_user bigint := analysis.user_listed(p_shard, p_user, p_kind);
+  v_hand record;
+  v_job bigint[];                      -- the next, the latest first
   v_possible bigint[];                 -- those of them that may be meant
+  v_before bigint;
   v_found int;
 BEGIN
-  IF p_kind NOT IN (1, 2) THEN
+  IF v_user = 0 THEN
     RETURN;
-  ELSIF p_user IS NOT NULL THEN
-    SELECT a.user_id INTO v_user FROM analysis.account a
-    WHERE a.shard = p_shard AND a.user_ref = normalize(p_user);
-    IF NOT FOUND THEN
-      RETURN;
-    ELSIF v_user = ANY (analysis.users_shared(v_clinic, p_shard)) THEN
-      v_clinic := NULL;                -- all that follows is about this user alone
-    END IF;
+  ELSIF v_user IS NOT NULL AND v_user = ANY (analysis.users_shared(v_clinic, p_shard)) THEN
+    v_clinic := NULL;                  -- all that follows is about this user alone
   END IF;
-
-  -- 1. What runs is in few rows. What waits is read too if it is asked for and is not much, by the kept
-  --    counts if there are any.
-  SELECT coalesce(array_agg(u.job_id), '{}'), coalesce(array_agg(u.period), '{}') INTO v_leased, v_leased_in
-  FROM analysis.lease b CROSS JOIN LATERAL unnest(b.job_ids, b.periods) u(job_id, period)
-  WHERE b.shard = p_shard;
-  IF p_state = 'running' THEN
-    v_set := v_leased;
-    v_set_in := v_leased_in;
-  ELSIF p_state = 'waiting' AND v_user IS NULL AND NOT EXISTS (
-      SELECT FROM analysis.lane_count c
-      WHERE c.shard = p_shard AND c.waiting > v_looks * 2
-        AND c.lane BETWEEN coalesce(analysis.lane_of(p_kind, 0::smallint), 0)
-          AND coalesce(analysis.quarantine_of(p_kind), 32767)) THEN
-    SELECT coalesce(array_agg(w.job_id), '{}'), coalesce(array_agg(w.period), '{}') INTO v_set, v_set_in
-    FROM (
-      SELECT r.job_id, r.period FROM analysis.ready r
-      WHERE r.shard = p_shard AND r.lane BETWEEN coalesce(analysis.lane_of(p_kind, 0::smallint), 0)
-        AND coalesce(analysis.quarantine_of(p_kind), 32767)
-      LIMIT v_looks * 2) w;
-    IF cardinality(v_set) = v_looks * 2 THEN
-      v_looks := v_looks / 2;          -- as many rows were read in vain
-      v_set := NULL;
-      v_set_in := NULL;
-    END IF;
-  END IF;
-
-  v_next := analysis.next_jobs(p_state, v_user IS NOT NULL, v_set IS NOT NULL);
-
-  -- 2. The months in which there can be any.
-  FOR v_month IN
-    SELECT m.period FROM analysis.partition_made m
-    WHERE (p_period IS NULL OR m.period = p_period)
-      AND (p_before_period IS NULL OR m.period <= p_before_period)
-      AND (v_set_in IS NULL OR m.period = ANY (v_set_in))
-      AND (v_user IS NULL OR EXISTS (
-        SELECT FROM analysis.usage u WHERE u.shard = p_shard AND u.user_id = v_user AND u.period = m.period))
-      AND (p_state IS DISTINCT FROM 'dead' OR EXISTS (
-        SELECT FROM analysis.dead d WHERE d.shard = p_shard AND d.period = m.period))
-      AND (p_state IS DISTINCT FROM 'scheduled' OR EXISTS (
-        SELECT FROM analysis.scheduled s WHERE s.shard = p_shard AND s.period = m.period))
-    ORDER BY m.period DESC
+  v_hand := analysis.jobs_at_hand(p_shard, p_state, p_kind, v_user IS NOT NULL, v_looks);
+  v_looks := v_hand.p_looks;
+  FOR o_period IN
+    SELECT m FROM analysis.months_listed(
+      p_shard, v_user, p_state, p_period, p_before_period, v_hand.o_set_in) m
   LOOP
-    v_before := 9223372036854775807;
-    IF v_month = p_before_period THEN
-      v_before := coalesce(p_before_job, v_before);
-    END IF;
+    v_before := coalesce(CASE WHEN o_period = p_before_period THEN p_before_job END, 9223372036854775807);
     LOOP
-      EXECUTE format(v_next, v_month)
-      INTO v_job, v_possible USING p_shard, v_month, v_before, v_take, v_user, v_set, v_set_in;
+      EXECUTE format(analysis.next_jobs(p_state, v_user IS NOT NULL, v_hand.o_set IS NOT NULL), o_period)
+      INTO v_job, v_possible
+      USING p_shard, o_period, v_before, v_take, v_user, v_hand.o_set, v_hand.o_set_in;
       EXIT WHEN v_job IS NULL;
       RETURN QUERY
       SELECT m.* FROM analysis.meant_jobs(
-        p_shard, v_month, v_possible, v_limit, v_user, p_state, p_kind, v_clinic, v_leased) m;
+        p_shard, o_period, v_possible, v_limit, v_user, p_state, p_kind, v_clinic, v_hand.o_leased) m;
       GET DIAGNOSTICS v_found = ROW_COUNT;
       v_limit := v_limit - v_found;
-      IF v_limit <= 0 THEN
-        RETURN;
-      END IF;
       v_before := v_job[cardinality(v_job)];
       v_looks := v_looks - (cardinality(v_job) - v_found);
-      IF v_looks < v_least THEN
+      IF v_limit <= 0 THEN
+        RETURN;
+      ELSIF v_looks < v_least THEN
         o_job := v_before;
-        o_period := v_month;
         RETURN NEXT;
         RETURN;
       END IF;
@@ -313,15 +325,11 @@ SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
   v_filter analysis.job_filter := jsonb_populate_record(NULL::analysis.job_filter, p_filter);
-  v_user bigint;
+  v_user bigint := analysis.user_listed(p_shard, v_filter."user", NULL);
   v_found record;
 BEGIN
-  IF v_filter."user" IS NOT NULL THEN
-    SELECT a.user_id INTO v_user FROM analysis.account a
-    WHERE a.shard = p_shard AND a.user_ref = normalize(v_filter."user");
-    IF NOT FOUND THEN
-      RETURN;
-    END IF;
+  IF v_user = 0 THEN
+    RETURN;
   END IF;
   v_found := analysis.find_dead(
     p_shard, v_filter, v_user, analysis.clinics_seen(analysis.caller()), p_before, p_before_job,
