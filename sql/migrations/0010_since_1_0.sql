@@ -502,8 +502,8 @@ CREATE TYPE analysis.listed_job AS (
   o_attempts    int,
   o_source_name text);
 
--- What a look of `watch` passes on: what it is to find; where jobs are; those that are new; and its rows, which
--- are events, counts of what was refused, and the position.
+-- What a look of `watch` passes on: what it is to find; where jobs are; those that are new; and its rows,
+-- which are events, counts of what was refused, and the position.
 CREATE TYPE analysis.look AS (
   at          timestamptz,       -- when it is made
   since       timestamptz,       -- from when on it answers what the tables still show
@@ -605,10 +605,45 @@ CREATE TYPE analysis.submit_rules AS (
   max_waiting  bigint,          -- jobs of a user; NULL: no limit
   now          timestamptz,
   submitter    smallint,        -- who submits
-  has_old_keys boolean);        -- there are keys of version 1.0
+  has_old_keys boolean,         -- there are keys of version 1.0
+  only_encrypted boolean,       -- no image in plaintext is taken
+  "full"       text);           -- why nothing at all is taken at present
 
--- What is said of a user in an import: members `user`, `plan` and so on, the last reset in seconds since 1970;
--- what the user has; and what is thought of it.
+-- What is known of a job that is submitted alone.
+CREATE TYPE analysis.single_job AS (
+  id                bigint,
+  user_id           bigint,
+  period            smallint,
+  cost              bigint,
+  key_hash          bytea,
+  image             bigint,
+  image_bytes       int,
+  image_unsanitized boolean);
+
+-- What is known of the jobs of a submit, step by step: an array has an element for each.
+CREATE TYPE analysis.submit_state AS (
+  user_id           bigint[],
+  lane              smallint[],
+  period            smallint[],
+  quota             int[],            -- the limit in force when it may run; NULL: none
+  cost              bigint[],
+  job               bigint[],
+  run_at            timestamptz[],    -- NULL: at once
+  key_hash          bytea[],
+  old_hash          bytea[],          -- as version 1.0 kept the key
+  content_hash      bytea[],
+  reason            text[],           -- why it is refused
+  twin              bigint[],         -- the job of which it is a duplicate
+  twin_period       smallint[],
+  leader            int[],            -- the index of that job, if it is of this call
+  used              int[],
+  image             bigint[],
+  image_period      smallint[],
+  image_bytes       int[],
+  image_unsanitized boolean[]);
+
+-- What is said of a user in an import: members `user`, `plan` and so on, the last reset in seconds since
+-- 1970; what the user has; and what is thought of it.
 CREATE TYPE analysis.user_given AS (
   "user"       text,
   plan         text,
@@ -645,6 +680,33 @@ CREATE TYPE analysis.judged_user AS (
   reason   text,             -- why it is refused; NULL: it is not
   state    analysis.user_state,
   changes  jsonb);
+
+-- What a worker gives of analysed jobs: each array has an element for each, or is NULL.
+CREATE TYPE analysis.given_results AS (
+  leases               bigint[],
+  jobs                 bigint[],
+  analysis_id          text[],
+  answered_at          timestamptz[],
+  conditions           text[],
+  condition_count      smallint[],
+  primary_id           text[],
+  primary_name         text[],
+  primary_confidence   double precision[],
+  primary_band         smallint[],
+  primary_normal       boolean[],
+  secondary_id         text[],
+  secondary_name       text[],
+  secondary_confidence double precision[],
+  secondary_band       smallint[],
+  secondary_normal     boolean[],
+  serious              double precision[],
+  consult              double precision[],
+  endpoint_serious     boolean[],
+  endpoint_consult     boolean[],
+  calls                smallint[],
+  call_ms              int[],
+  model                text[],
+  endpoint             text[]);
 
 -- What the functions pass to each other about a failure that a worker reports.
 CREATE TYPE analysis.failure AS (

@@ -117,8 +117,9 @@ BEGIN
       HINT = coalesce(v_advice.o_advice, 'See docs/sql.md.');
 END $$;
 
--- What a submit of images by SQL says of each: the jobs as submit takes them, why each is refused before submit
--- judges the rest (NULL: it is not), and the shard of its user. Of an image that is refused nothing is computed.
+-- What a submit of images by SQL says of each: the jobs as submit takes them, why each is refused before
+-- submit judges the rest (NULL: it is not), and the shard of its user. Of an image that is refused nothing is
+-- computed.
 CREATE OR REPLACE FUNCTION analysis.images_judged(
   p_images bytea[], p_jobs analysis.submissions, p_kinds text[], p_priorities text[],
   OUT o_jobs analysis.submissions, OUT o_reasons text[], OUT o_shards smallint[])

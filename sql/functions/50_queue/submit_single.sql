@@ -97,90 +97,75 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT 'plaintext_refused: use analysisctl submit --key-file'
 $$;
 
--- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
--- whose settings hold.
-CREATE OR REPLACE FUNCTION analysis.submit_single(
-  p_shard smallint, p_image bytea, p_one analysis.submission, p_rules analysis.submit_rules,
-  OUT o_job bigint, OUT o_period smallint, OUT o_limit int, OUT o_used int)
+-- Whether a single job is as usual, as far as that is said by itself. A part of what calls it.
+CREATE OR REPLACE FUNCTION analysis.is_usual(
+  p_one analysis.submission, p_image_bytes int, p_now timestamptz)
+RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT (p_one.expires <= p_now OR NOT analysis.is_expiry(p_one.expires)
+    OR NOT analysis.is_sound(
+      p_one."user", p_one.kind, p_one.priority, p_one.sha256, p_image_bytes, p_one.width, p_one.height,
+      p_one.key, p_one.source, NULL)
+    OR NOT analysis.is_soundly_encrypted(
+      p_one.encrypted_by, octet_length(p_one.wrapped_key), p_image_bytes)) IS NOT TRUE
+$$;
+
+-- Has a row where a user has room among those waiting, with no place given up that is still to be applied,
+-- and was not erased, renamed, or given another period meanwhile. A part of what calls it.
+CREATE OR REPLACE FUNCTION analysis.room_of(
+  p_shard smallint, p_user bigint, p_name text, p_period smallint, p_cost bigint, p_max_waiting bigint,
+  p_now timestamptz)
+RETURNS SETOF boolean
+LANGUAGE sql STABLE AS $$
+  SELECT true FROM (
+    SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), p_cost) + coalesce(
+      sum(f.later), 0) AS waiting
+    FROM analysis.fair_share f
+    LEFT JOIN LATERAL (
+      SELECT k.now_vt FROM analysis.lane_clock k
+      WHERE k.shard = p_shard AND k.lane = f.lane OFFSET 0) c ON true
+    WHERE f.shard = p_shard AND f.user_id = p_user) w
+  WHERE (w.waiting >= p_max_waiting) IS NOT TRUE
+    AND NOT EXISTS (
+      SELECT FROM analysis.freed_place p
+      WHERE p.shard = p_shard AND p.user_id = p_user AND p.source = 0)
+    AND EXISTS (
+      SELECT FROM analysis.account a
+      WHERE a.shard = p_shard AND a.user_id = p_user AND a.user_ref = p_name AND a.erased_at IS NULL
+        AND analysis.period_at(p_now, a.zone, a.anchors) = p_period)
+$$;
+
+-- Keeps the key of a single job, if there is room for it, and finds or stores its image. p_job has its user,
+-- month and cost; it has an image after it if all went as usual. Where an image comes encrypted, one that the
+-- user has in plaintext or under another key is not used (see replace_images), and no key is kept.
+CREATE OR REPLACE FUNCTION analysis.prepare_single(
+  p_shard smallint, p_image bytea, p_one analysis.submission, p_rules analysis.submit_rules, p_salt bytea,
+  INOUT p_job analysis.single_job)
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_lane smallint;
-  v_user bigint;
-  v_salt bytea;
-  v_cost bigint;
-  v_used int;
-  v_key_hash bytea;
-  v_image bigint;
-  v_image_bytes int;
-  v_image_unsanitized boolean;
-  v_vt bigint;
-  v_job bigint;
+  v_user bigint := p_job.user_id;
 BEGIN
-  IF p_one.expires <= p_rules.now OR NOT analysis.is_expiry(p_one.expires)
-     OR NOT analysis.is_sound(
-       p_one."user", p_one.kind, p_one.priority, p_one.sha256, octet_length(p_image), p_one.width,
-       p_one.height, p_one.key, p_one.source, NULL)
-     OR NOT analysis.is_soundly_encrypted(
-       p_one.encrypted_by, octet_length(p_one.wrapped_key), octet_length(p_image)) THEN
-    RETURN;
-  END IF;
-  v_lane := analysis.lane_of(p_one.kind, p_one.priority);
-
-  -- 1. User, month, plan and limit, and the lock of the usage row, with a unit that is free without applying
-  --    refunds.
-  SELECT a.user_id, a.key_salt, f.period, l.monthly_limit, l.cost, u.used
-  INTO v_user, v_salt, o_period, o_limit, v_cost, v_used
-  FROM analysis.account a
-  CROSS JOIN LATERAL (SELECT analysis.period_at(p_rules.now, a.zone, a.anchors) AS period OFFSET 0) f
-  CROSS JOIN LATERAL (
-    SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_rules.now) q OFFSET 0) l
-  CROSS JOIN LATERAL (SELECT 1 FROM analysis.partition_made m WHERE m.period = f.period OFFSET 0) m
-  CROSS JOIN LATERAL (
-    SELECT s.used FROM analysis.usage s
-    WHERE s.shard = p_shard AND s.user_id = a.user_id AND s.period = f.period FOR NO KEY UPDATE) u
-  WHERE a.shard = p_shard AND a.user_ref = p_one."user" AND a.erased_at IS NULL;
-  IF NOT FOUND OR v_used >= o_limit THEN
-    RETURN;
-  END IF;
-
-  -- 2. A statement of its own, which sees what was committed until the lock was there. Room among those
-  --    waiting, with no place given up that is still to be applied; not for whoever was erased, renamed, or
-  --    given another period meanwhile. Then the key; then the image that is named, of which one in plaintext
-  --    or under another key is not used where it comes encrypted (see submit).
-  v_job := nextval('analysis.job_id');
-  v_key_hash := analysis.key_hash(v_salt, p_one.key);
+  p_job.id := nextval('analysis.job_id');
+  p_job.key_hash := analysis.key_hash(p_salt, p_one.key);
   WITH room AS MATERIALIZED (
-    SELECT FROM (
-      SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), v_cost) + coalesce(
-        sum(f.later), 0) AS waiting
-      FROM analysis.fair_share f
-      LEFT JOIN LATERAL (
-        SELECT k.now_vt FROM analysis.lane_clock k
-        WHERE k.shard = p_shard AND k.lane = f.lane OFFSET 0) c ON true
-      WHERE f.shard = p_shard AND f.user_id = v_user) w
-    WHERE (w.waiting >= p_rules.max_waiting) IS NOT TRUE
-      AND NOT EXISTS (
-        SELECT FROM analysis.freed_place p
-        WHERE p.shard = p_shard AND p.user_id = v_user AND p.source = 0)
-      AND EXISTS (
-        SELECT FROM analysis.account a
-        WHERE a.shard = p_shard AND a.user_id = v_user AND a.user_ref = p_one."user" AND a.erased_at IS NULL
-          AND analysis.period_at(p_rules.now, a.zone, a.anchors) = o_period)),
+    SELECT FROM analysis.room_of(
+      p_shard, v_user, p_one."user", p_job.period, p_job.cost, p_rules.max_waiting, p_rules.now)),
   keyed AS (
     INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
-    SELECT p_shard, v_user, v_key_hash, sha256(p_one.sha256 || convert_to(p_one.kind::text, 'UTF8')), v_job,
-           o_period, p_rules.now
+    SELECT p_shard, v_user, p_job.key_hash, sha256(p_one.sha256 || convert_to(p_one.kind::text, 'UTF8')),
+      p_job.id, p_job.period, p_rules.now
     FROM room WHERE p_one.key IS NOT NULL AND NOT EXISTS (
       SELECT FROM analysis.idem k
       WHERE p_rules.has_old_keys AND k.shard = p_shard AND k.user_id = v_user
-        AND k.key_hash = analysis.old_key_hash(v_salt, p_one.key))
+        AND k.key_hash = analysis.old_key_hash(p_salt, p_one.key))
     ON CONFLICT (shard, user_id, key_hash) DO NOTHING
     RETURNING 1)
-  SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized
+  SELECT k.id, k.byte_count, k.unsanitized
+  INTO p_job.image, p_job.image_bytes, p_job.image_unsanitized
   FROM room
   LEFT JOIN LATERAL (
     SELECT i.id, i.byte_count, i.unsanitized FROM analysis.image i
-    WHERE p_image IS NULL AND i.shard = p_shard AND i.period = o_period AND i.user_id = v_user
+    WHERE p_image IS NULL AND i.shard = p_shard AND i.period = p_job.period AND i.user_id = v_user
       AND i.sha256 = p_one.sha256 AND i.reusable
     FOR KEY SHARE) k ON true
   WHERE p_one.key IS NULL OR EXISTS (SELECT FROM keyed);
@@ -191,25 +176,37 @@ BEGIN
     INSERT INTO analysis.image AS k (
       shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at,
       encrypted_by, wrapped_key)
-    VALUES (p_shard, o_period, v_user, p_one.sha256, p_image, octet_length(p_image), p_one.width,
-            p_one.height, coalesce(p_one.unsanitized, false), p_rules.now, p_rules.now, p_one.encrypted_by,
-            p_one.wrapped_key)
+    VALUES (p_shard, p_job.period, v_user, p_one.sha256, p_image, octet_length(p_image), p_one.width,
+      p_one.height, coalesce(p_one.unsanitized, false), p_rules.now, p_rules.now, p_one.encrypted_by,
+      p_one.wrapped_key)
     ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
       WHERE EXCLUDED.encrypted_by IS NULL OR k.encrypted_by IS NOT DISTINCT FROM EXCLUDED.encrypted_by
-    RETURNING k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized;
+    RETURNING k.id, k.byte_count, k.unsanitized
+    INTO p_job.image, p_job.image_bytes, p_job.image_unsanitized;
   END IF;
-  IF v_image IS NULL THEN
-    DELETE FROM analysis.idem k WHERE k.shard = p_shard AND k.user_id = v_user AND k.key_hash = v_key_hash;
-    RETURN;
+  IF p_job.image IS NULL THEN
+    DELETE FROM analysis.idem k
+    WHERE k.shard = p_shard AND k.user_id = v_user AND k.key_hash = p_job.key_hash;
   END IF;
+END $$;
 
-  -- 3. The unit, the place in the lane, the job and its row in the queue.
+-- Takes the unit and the place in the lane of a single job, and writes it and its row in the queue. It
+-- answers its number, since to assign one costs less than to call by PERFORM.
+CREATE OR REPLACE FUNCTION analysis.enqueue_single(
+  p_shard smallint, p_one analysis.submission, p_rules analysis.submit_rules, p_job analysis.single_job)
+RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_lane smallint := analysis.lane_of(p_one.kind, p_one.priority);
+  v_job bigint := p_job.id;
+  v_cost bigint := p_job.cost;
+BEGIN
   WITH unit AS (
     UPDATE analysis.usage u SET used = u.used + 1
-    WHERE u.shard = p_shard AND u.user_id = v_user AND u.period = o_period),
+    WHERE u.shard = p_shard AND u.user_id = p_job.user_id AND u.period = p_job.period),
   place AS (
     INSERT INTO analysis.fair_share AS f (shard, source, user_id, lane, last_vt, step, tail_vt, tail_job)
-    SELECT p_shard, 0, v_user, v_lane, n.now_vt + v_cost, v_cost, n.now_vt, v_job
+    SELECT p_shard, 0, p_job.user_id, v_lane, n.now_vt + v_cost, v_cost, n.now_vt, v_job
     FROM (
       SELECT coalesce(
         (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0) AS now_vt
@@ -224,14 +221,50 @@ BEGIN
   born AS (
     INSERT INTO analysis.job (
       shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period,
-      max_attempts,
-      image_unsanitized, image_mark, key_hash, source_name, submitter)
-    SELECT p_shard, o_period, p_one.kind, v_lane, v_job, v_user, v_image, p.vt, p_rules.now, p_one.expires,
-           v_image_bytes, o_period, p_rules.max_attempts, v_image_unsanitized, substr(p_one.sha256, 1, 16),
-           v_key_hash, p_one.source, p_rules.submitter
+      max_attempts, image_unsanitized, image_mark, key_hash, source_name, submitter)
+    SELECT p_shard, p_job.period, p_one.kind, v_lane, v_job, p_job.user_id, p_job.image, p.vt, p_rules.now,
+      p_one.expires, p_job.image_bytes, p_job.period, p_rules.max_attempts, p_job.image_unsanitized,
+      substr(p_one.sha256, 1, 16), p_job.key_hash, p_one.source, p_rules.submitter
     FROM place p)
   INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
-  SELECT p_shard, v_lane, 0, o_period, p.vt, v_job FROM place p;
-  o_used := v_used + 1;
-  o_job := v_job;
+  SELECT p_shard, v_lane, 0, p_job.period, p.vt, v_job FROM place p;
+  RETURN v_job;
+END $$;
+
+-- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
+-- whose settings hold.
+CREATE OR REPLACE FUNCTION analysis.submit_single(
+  p_shard smallint, p_image bytea, p_one analysis.submission, p_rules analysis.submit_rules,
+  OUT o_job bigint, OUT o_period smallint, OUT o_limit int, OUT o_used int)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_salt bytea;
+  v_job analysis.single_job;
+BEGIN
+  IF NOT analysis.is_usual(p_one, octet_length(p_image), p_rules.now) THEN
+    RETURN;
+  END IF;
+  -- User, month, plan and limit, and the lock of the usage row, with a unit that is free without applying
+  -- refunds.
+  SELECT a.user_id, a.key_salt, f.period, f.period, l.monthly_limit, l.cost, u.used
+  INTO v_job.user_id, v_salt, o_period, v_job.period, o_limit, v_job.cost, o_used
+  FROM analysis.account a
+  CROSS JOIN LATERAL (SELECT analysis.period_at(p_rules.now, a.zone, a.anchors) AS period OFFSET 0) f
+  CROSS JOIN LATERAL (
+    SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_rules.now) q OFFSET 0) l
+  CROSS JOIN LATERAL (SELECT 1 FROM analysis.partition_made m WHERE m.period = f.period OFFSET 0) m
+  CROSS JOIN LATERAL (
+    SELECT s.used FROM analysis.usage s
+    WHERE s.shard = p_shard AND s.user_id = a.user_id AND s.period = f.period FOR NO KEY UPDATE) u
+  WHERE a.shard = p_shard AND a.user_ref = p_one."user" AND a.erased_at IS NULL;
+  IF NOT FOUND OR o_used >= o_limit THEN
+    RETURN;
+  END IF;
+  -- In a statement of its own, which sees what was committed until the lock was there.
+  v_job := analysis.prepare_single(p_shard, p_image, p_one, p_rules, v_salt, v_job);
+  IF v_job.image IS NULL THEN
+    RETURN;
+  END IF;
+  o_used := o_used + 1;
+  o_job := analysis.enqueue_single(p_shard, p_one, p_rules, v_job);
 END $$;
