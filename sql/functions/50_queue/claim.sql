@@ -27,6 +27,37 @@ BEGIN
   INTO o_dropped, o_vt FROM judged j;
 END $$;
 
+-- Drops the rows of cancelled jobs from virtual time p_from on, by the thousand, without a lease, until there
+-- are few or p_until has come. Answers as drop_cancelled does.
+CREATE OR REPLACE FUNCTION analysis.drop_all_cancelled(
+  p_shard smallint, p_lane smallint, p_from bigint, p_until timestamptz, OUT o_dropped int, OUT o_vt bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_dropped int;
+BEGIN
+  o_dropped := 0;
+  o_vt := p_from;
+  LOOP
+    SELECT c.o_dropped, c.o_vt INTO v_dropped, o_vt
+    FROM analysis.drop_cancelled(p_shard, p_lane, o_vt, 2000) c;
+    o_dropped := o_dropped + v_dropped;
+    EXIT WHEN v_dropped < 1000 OR clock_timestamp() > p_until;
+  END LOOP;
+END $$;
+
+-- Whether a claim names all that it has to. A part of what calls it.
+CREATE OR REPLACE FUNCTION analysis.is_claim(
+  p_shard smallint, p_worker bytea, p_lease bigint, p_lanes smallint[], p_from bigint[], p_limits int[],
+  p_n int, p_lease_ms int)
+RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT (p_shard IS NOT NULL AND octet_length(p_worker) = 32 AND p_lease BETWEEN 0 AND 9223372036854775707
+    AND p_n BETWEEN 0 AND 100000 AND p_lease_ms BETWEEN 1 AND 86400000 AND cardinality(p_lanes) <= 100
+    AND analysis.is_list(p_lanes, cardinality(p_lanes)) AND analysis.is_list(p_from, cardinality(p_lanes))
+    AND analysis.is_list(p_limits, cardinality(p_lanes)) AND array_position(p_lanes, NULL) IS NULL
+    AND array_position(p_from, NULL) IS NULL AND array_position(p_limits, NULL) IS NULL) IS TRUE
+$$;
+
 -- Goes through the lanes in order until p_n jobs are taken, at most p_limits[i] from lane i beginning at
 -- virtual time p_from[i]. Of a limit the lower 24 bits count; those above them say which unsanitized jobs
 -- are taken: 0 any, else as take_decodable has it. Each lane that yields gets a lease of its own, p_lease + i
@@ -82,13 +113,7 @@ DECLARE
   v_oldest smallint;                   -- the months of what was taken
   v_newest smallint;
 BEGIN
-  IF (p_shard IS NOT NULL AND octet_length(p_worker) = 32 AND p_lease >= 0 AND p_n BETWEEN 0 AND 100000
-      AND p_lease_ms BETWEEN 1 AND 86400000 AND cardinality(p_lanes) <= 100
-      AND p_lease <= 9223372036854775707
-      AND analysis.is_list(p_lanes, cardinality(p_lanes))
-      AND analysis.is_list(p_from, cardinality(p_lanes)) AND analysis.is_list(p_limits, cardinality(p_lanes))
-      AND array_position(p_lanes, NULL) IS NULL AND array_position(p_from, NULL) IS NULL
-      AND array_position(p_limits, NULL) IS NULL) IS NOT TRUE THEN
+  IF NOT analysis.is_claim(p_shard, p_worker, p_lease, p_lanes, p_from, p_limits, p_n, p_lease_ms) THEN
     PERFORM analysis.require_argument(
       false,
       'a claim names a shard, a worker, a lease, '
@@ -176,15 +201,10 @@ BEGIN
       v_dropped := v_dropped + cardinality(v_job) - v_found;
       EXIT WHEN v_found > 0;
 
-      -- 5. All were cancelled, and so may be many behind them: these go by the thousand, without a lease.
+      -- 5. All were cancelled, and so may be many behind them.
+      SELECT v_dropped + c.o_dropped, c.o_vt INTO v_dropped, v_last
+      FROM analysis.drop_all_cancelled(p_shard, p_lanes[i], v_last, v_until) c;
       v_from[i] := v_last;
-      LOOP
-        SELECT c.o_dropped, c.o_vt INTO v_found, v_last
-        FROM analysis.drop_cancelled(p_shard, p_lanes[i], v_from[i], 2000) c;
-        v_dropped := v_dropped + v_found;
-        v_from[i] := v_last;
-        EXIT WHEN v_found < 1000 OR clock_timestamp() > v_until;
-      END LOOP;
       v_found := 0;
       EXIT WHEN clock_timestamp() > v_until;
     END LOOP;

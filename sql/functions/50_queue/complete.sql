@@ -1,3 +1,57 @@
+-- Whether results are given with all of it for each job, in texts of usual length: what all texts of a kind
+-- are together is known at once. A part of what calls it.
+CREATE OR REPLACE FUNCTION analysis.are_results(p_given analysis.given_results) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT (cardinality(p_given.jobs) <= 100000
+    AND (('[1:' || cardinality(p_given.jobs) || ']') = ALL (ARRAY[
+      array_dims(p_given.jobs), array_dims(p_given.leases), array_dims(p_given.analysis_id),
+      array_dims(p_given.answered_at), array_dims(p_given.conditions), array_dims(p_given.condition_count),
+      array_dims(p_given.primary_id), array_dims(p_given.primary_name),
+      array_dims(p_given.primary_confidence), array_dims(p_given.primary_band),
+      array_dims(p_given.primary_normal), array_dims(p_given.secondary_id),
+      array_dims(p_given.secondary_name), array_dims(p_given.secondary_confidence),
+      array_dims(p_given.secondary_band), array_dims(p_given.secondary_normal), array_dims(p_given.serious),
+      array_dims(p_given.consult), array_dims(p_given.endpoint_serious),
+      array_dims(p_given.endpoint_consult), array_dims(p_given.calls), array_dims(p_given.call_ms),
+      array_dims(p_given.model), array_dims(p_given.endpoint)])) IS NOT FALSE
+    AND cardinality(p_given.leases) = cardinality(p_given.jobs)
+    AND coalesce(pg_column_size(p_given.analysis_id), 0) + coalesce(pg_column_size(p_given.primary_id), 0)
+      + coalesce(pg_column_size(p_given.primary_name), 0)
+      + coalesce(pg_column_size(p_given.secondary_id), 0)
+      + coalesce(pg_column_size(p_given.secondary_name), 0) + coalesce(pg_column_size(p_given.model), 0)
+      + coalesce(pg_column_size(p_given.endpoint), 0) <= 20000 * (1 + cardinality(p_given.jobs))
+    AND coalesce(pg_column_size(p_given.conditions), 0)
+      <= 2000000 + 1200000::bigint * cardinality(p_given.jobs)
+    AND ('infinity' > ALL (p_given.answered_at) AND '-infinity' < ALL (p_given.answered_at)) IS NOT FALSE)
+    IS TRUE
+$$;
+
+-- Of jobs that are given under leases, those that may be stored now, by the lease of each (NULL: not), and
+-- those that are busy. Who ends a job has its row. Rows that can be had are held from here on, so that what
+-- follows waits for nobody.
+CREATE OR REPLACE FUNCTION analysis.free_jobs(
+  p_shard smallint, p_held bigint[], p_leases bigint[], p_jobs bigint[], OUT o_of bigint[],
+  OUT o_busy bigint[])
+LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT array_agg(CASE WHEN j.id IS NOT NULL AND r.job_id IS NULL AND g.nth = 1 THEN g.lease_id END
+                   ORDER BY g.position),
+         coalesce(array_agg(h.job_id) FILTER (WHERE j.id IS NULL AND h.job_id IS NOT NULL), '{}')
+  INTO o_of, o_busy
+  FROM (
+    SELECT t.*, row_number() OVER (PARTITION BY t.job_id, t.lease_id ORDER BY t.position) AS nth
+    FROM (SELECT generate_series(1, cardinality(p_jobs)) AS position, unnest(p_jobs) AS job_id,
+                 unnest(p_leases) AS lease_id) t) g
+  LEFT JOIN analysis.leased_jobs(p_shard, p_held) h ON h.job_id = g.job_id AND h.lease_id = g.lease_id
+  LEFT JOIN LATERAL (
+    SELECT k.id FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id
+    FOR NO KEY UPDATE SKIP LOCKED) j ON true
+  LEFT JOIN LATERAL (
+    SELECT f.job_id FROM analysis.result f
+    WHERE f.shard = p_shard AND f.period = h.period AND f.job_id = h.job_id OFFSET 0) r ON true;
+END $$;
+
 -- Stores the results of analysed jobs and takes them out of their leases; answers the jobs whose result
 -- was stored now, and those that are busy. p_leases[i] is the lease under which p_jobs[i] ran. Which of
 -- the jobs count, and their month, user, type and attempt, the database decides: a job that is not in that
@@ -41,27 +95,13 @@ DECLARE
   v_from float8 := (SELECT s.value::float8 FROM analysis.setting s WHERE s.name = 'consult_from');
   v_is_told boolean;                   -- whether there is a webhook
 BEGIN
-  IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND octet_length(p_worker) = 32
-      AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
-        array_dims(p_jobs), array_dims(p_leases), array_dims(p_analysis_id), array_dims(p_answered_at),
-        array_dims(p_conditions), array_dims(p_condition_count), array_dims(p_primary_id),
-        array_dims(p_primary_name),
-        array_dims(p_primary_confidence), array_dims(p_primary_band), array_dims(p_primary_normal),
-        array_dims(p_secondary_id), array_dims(p_secondary_name), array_dims(p_secondary_confidence),
-        array_dims(p_secondary_band), array_dims(p_secondary_normal), array_dims(p_serious),
-        array_dims(p_consult), array_dims(p_endpoint_serious), array_dims(p_endpoint_consult),
-        array_dims(p_calls), array_dims(p_call_ms), array_dims(p_model), array_dims(p_endpoint)]))
-          IS NOT FALSE
-      AND cardinality(p_leases) = cardinality(p_jobs)
-      -- What all texts of a kind are together, which is to be known at once.
-      AND coalesce(pg_column_size(p_analysis_id), 0) + coalesce(pg_column_size(p_primary_id), 0)
-        + coalesce(pg_column_size(p_primary_name), 0) + coalesce(pg_column_size(p_secondary_id), 0)
-        + coalesce(pg_column_size(p_secondary_name), 0) + coalesce(pg_column_size(p_model), 0)
-        + coalesce(pg_column_size(p_endpoint), 0) <= 20000 * (1 + cardinality(p_jobs))
-      AND coalesce(pg_column_size(p_conditions), 0) <= 2000000 + 1200000::bigint * cardinality(p_jobs)
-      AND length(p_version) <= 60 AND p_known_busy IS NOT NULL
-      AND ('infinity' > ALL (p_answered_at) AND '-infinity' < ALL (p_answered_at)) IS NOT FALSE)
-      IS NOT TRUE THEN
+  IF (p_shard IS NOT NULL AND octet_length(p_worker) = 32 AND length(p_version) <= 60
+      AND p_known_busy IS NOT NULL AND analysis.are_results(
+        ROW(p_leases, p_jobs, p_analysis_id, p_answered_at, p_conditions, p_condition_count, p_primary_id,
+          p_primary_name, p_primary_confidence, p_primary_band, p_primary_normal, p_secondary_id,
+          p_secondary_name, p_secondary_confidence, p_secondary_band, p_secondary_normal, p_serious,
+          p_consult, p_endpoint_serious, p_endpoint_consult, p_calls, p_call_ms, p_model, p_endpoint
+        )::analysis.given_results)) IS NOT TRUE THEN
     PERFORM analysis.require_argument(
       false, 'each job is given together with its lease, and what is stored of it, in texts of usual length');
   END IF;
@@ -82,24 +122,8 @@ BEGIN
   --    itself.
   LOOP
     IF v_looks THEN
-      -- Who ends a job has its row. Rows that can be had are held from here on, so that the insert waits
-      -- for nobody.
-      SELECT array_agg(CASE WHEN j.id IS NOT NULL AND r.job_id IS NULL AND g.nth = 1 THEN g.lease_id END
-                       ORDER BY g.position),
-             coalesce(array_agg(h.job_id) FILTER (WHERE j.id IS NULL AND h.job_id IS NOT NULL), '{}')
-      INTO v_of, o_busy
-      FROM (
-        SELECT t.*, row_number() OVER (PARTITION BY t.job_id, t.lease_id ORDER BY t.position) AS nth
-        FROM (SELECT generate_series(1, cardinality(p_jobs)) AS position, unnest(p_jobs) AS job_id,
-                     unnest(p_leases) AS lease_id) t) g
-      LEFT JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.lease_id = g.lease_id
-      LEFT JOIN LATERAL (
-        SELECT k.id FROM analysis.job k
-        WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id
-        FOR NO KEY UPDATE SKIP LOCKED) j ON true
-      LEFT JOIN LATERAL (
-        SELECT f.job_id FROM analysis.result f
-        WHERE f.shard = p_shard AND f.period = h.period AND f.job_id = h.job_id OFFSET 0) r ON true;
+      SELECT f.o_of, f.o_busy INTO v_of, o_busy
+      FROM analysis.free_jobs(p_shard, v_held, p_leases, p_jobs) f;
       v_left := cardinality(array_remove(v_of, NULL));
     END IF;
     BEGIN
