@@ -91,3 +91,60 @@ struct WebhookSender: Sendable {
     }
   }
 }
+
+/// What is sent to a webhook for one event, as Standard Webhooks has it. Every attempt has the same number and body; the
+/// time and with it the signature are those of the attempt.
+struct WebhookMessage: Sendable, Equatable {
+  /// By what a receiver knows that it has had it: `evt_` with the shard and the number.
+  let id: String
+  let body: [UInt8]
+
+  init(_ delivery: Delivery, shard: Int16) {
+    id = "evt_\(shard)_\(delivery.event)"
+    // Written by hand: the findings are JSON already, and keep the server's numbers.
+    var text = #"{"event":"\#(delivery.job == nil ? "webhook.test" : "analysis.ended")","id":"\#(id)""#
+    if let job = delivery.job { text += #","job":"\#(job)""# }
+    text += #","state":"\#(delivery.state)","at":"\#(UnixTime(secondsSince1970: delivery.at).rfc3339)""#
+    if let findings = delivery.findings { text += #","findings":\#(findings)"# }
+    body = Array((text + "}").utf8)
+  }
+
+  /// The headers of an attempt.
+  ///
+  /// - Parameter now: Seconds since 1970.
+  func headers(_ secret: WebhookSecret, now: Int64) -> Headers {
+    [
+      "webhook-id": id, "webhook-timestamp": "\(now)",
+      "webhook-signature": secret.signature(id: id, timestamp: now, body: body),
+    ]
+  }
+}
+
+/// How a worker tells webhooks of ended jobs.
+public struct WebhookSettings: Sendable {
+  /// How often what is due is looked for.
+  public var every: Duration = .seconds(1)
+  /// How long a receiver has for its whole answer.
+  public var deadline: Duration = .seconds(15)
+  /// How many receivers are sent something at the same time.
+  var receivers = 8
+  /// How many events one receiver is sent at the same time.
+  var atOnce = 4
+  /// Whether receivers may be at addresses that are not public.
+  public var allowsPrivateAddresses = false
+  /// A file of certificate authorities (PEM) in place of the system's.
+  var certificateAuthorityFile: String?
+  /// Looks the receivers' names up.
+  var resolver = NameResolver.system
+
+  /// Every default.
+  public init() {}
+
+  /// How many connections to receivers there may be, those to slow ones among them.
+  public var connections: Int { (receivers + max(receivers / 2, 1)) * atOnce }
+
+  /// Finds out where a receiver is.
+  var lookup: HostLookup {
+    allowsPrivateAddresses ? HostLookup(resolver) { _ in nil } : HostLookup(resolver)
+  }
+}
