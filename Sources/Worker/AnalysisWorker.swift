@@ -9,21 +9,9 @@ public import Support
 /// Its loops are child tasks of `run`, all on one event loop: claiming, reading images (two connections), one task for
 /// each call that may be in flight, storing, heartbeats, housekeeping and listening.
 public struct AnalysisWorker: Sendable {
-  let configuration: WorkerConfiguration
-  let clients: [AnalysisKind: ModelClient]
-  let loop: EventLoop
-  let log: Log
-  let meters: Meters
+  let context: WorkerContext
   /// What its metrics show.
   public let monitor: WorkerMonitor
-  let identity: WorkerIdentity
-  /// Under whose account it runs, for the audit.
-  let actor: AuditActor
-  let failpoints: Failpoints
-  /// The jobs that have ended, where somebody is to be notified.
-  let ended: UnsentEnds?
-  /// Who is logged in at the database, once that is known.
-  let login = LoginCell()
 
   /// A worker that has not begun.
   ///
@@ -38,17 +26,16 @@ public struct AnalysisWorker: Sendable {
   ) {
     var configuration = configuration
     configuration.kinds.removeAll { clients[$0] == nil }
-    self.configuration = configuration
-    self.clients = clients
-    self.loop = loop
-    self.log = log
-    meters = Meters(counters)
-    monitor = WorkerMonitor(meters, version: version)
-    self.failpoints = failpoints
-    ended = configuration.notifiesEnded ? UnsentEnds(loop: loop) : nil
     var generator = SystemRandomNumberGenerator()
-    identity = WorkerIdentity(host: host, pid: processID, version: version, using: &generator)
-    actor = AuditActor(user: user, host: host)
+    let metrics = WorkerMetrics(counters, version: version)
+    let databases = WorkerDatabases(metrics.watching(configuration.database), loop: loop)
+    context = WorkerContext(
+      configuration: configuration, clients: clients,
+      identity: WorkerIdentity(host: host, pid: processID, version: version, using: &generator),
+      auditActor: AuditActor(user: user, host: host), loop: loop, log: log, metrics: metrics,
+      failpoints: failpoints, databases: databases, outage: DatabaseOutage(loop: loop),
+      ended: configuration.notifiesEnded ? EndedNotifier(databases.leases, log: log) : nil)
+    monitor = WorkerMonitor(metrics)
   }
 
   /// Runs until told to stop or, draining, until nothing can run within the horizon.
@@ -63,50 +50,30 @@ public struct AnalysisWorker: Sendable {
   public func run(
     stops: AsyncStream<Void>, ready: @escaping @Sendable () -> Void = {}
   ) async throws(WorkerError) -> WorkerSummary {
-    guard !configuration.kinds.isEmpty else {
+    guard !context.configuration.kinds.isEmpty else {
       throw WorkerError(
         "No endpoint is configured for any type of analysis. Give one with --endpoint.", kind: .configuration)
     }
-    let databases = WorkerDatabases(configuration, loop: loop, meters: meters)
+    let requests = StopRequests(loop: context.loop)
+    // Read from the first moment of the work to its last.
+    let reading = Task(executorPreference: context.loop) { await requests.read(stops) }
+    defer { reading.cancel() }
     do {
-      let summary = try await withTaskExecutorPreference(loop) {
-        try await heeding(stops) { requests in
-          try await run(databases, requests, ready)
-        }
-      }
-      await databases.close()
+      let summary = try await withTaskExecutorPreference(context.loop) { try await run(requests, ready) }
+      await context.databases.close()
       return summary
     } catch {
-      await databases.close()
+      await context.databases.close()
       throw error as? WorkerError ?? WorkerError("\(error)", kind: .unreachable)
     }
   }
 
-  /// Reads the requests to stop beside the work, from its first moment to its last.
-  private func heeding(
-    _ stops: AsyncStream<Void>, _ work: @escaping @Sendable (StopRequests) async throws -> WorkerSummary
-  ) async throws -> WorkerSummary {
-    let requests = StopRequests(loop: loop)
-    return try await withThrowingTaskGroup(of: WorkerSummary?.self) { group in
-      group.addTask {
-        await requests.read(stops)
-        return nil
-      }
-      group.addTask { try await work(requests) }
-      defer { group.cancelAll() }
-      while let ended = try await group.next() {
-        if let summary = ended { return summary }
-      }
-      return WorkerSummary()
-    }
-  }
-
-  private func run(
-    _ databases: WorkerDatabases, _ requests: StopRequests, _ ready: @Sendable () -> Void
-  ) async throws -> WorkerSummary {
-    let startup = Startup(worker: self, databases: databases)
+  private func run(_ requests: StopRequests, _ ready: @Sendable () -> Void) async throws -> WorkerSummary {
+    var context = context
+    let configuration = context.configuration
+    let startup = Startup(context: context)
     guard let found = try await requests.unlessStopped({ try await startup.find() }) else {
-      log.notice("Stopped before the database had answered")
+      context.log.notice("Stopped before the database had answered")
       var summary = WorkerSummary()
       if configuration.drainHorizon != nil {
         summary.left = ["the worker was stopped before the database had answered"]
@@ -114,32 +81,26 @@ public struct AnalysisWorker: Sendable {
       }
       return summary
     }
-    let shards = found.shards
-    let pipeline = Pipeline(
-      configuration, identity: identity, shards: shards, clients: clients, loop: loop, log: log,
-      meters: meters)
+    context.shards = found.shards
+    let pipeline = Pipeline(context)
     monitor.watch(pipeline)
     await pipeline.obey(found.pauses)
     await pipeline.share(found.shares)
-    await pipeline.follow(found.imageRules)
-    let keys = KeyCache(configuration.imageKeys, loop: loop, log: log)
-    await keys.tell()
+    await pipeline.with { $0.calls.follow(found.imageRules) }
+    let keys = KeyCache(configuration.imageKeys, loop: context.loop, log: context.log)
+    await keys.report()
     ready()
-    log.notice(
+    context.log.notice(
       "The worker runs",
       [
         "worker": .int(found.number),
         "types": .string(configuration.kinds.map(\.rawValue).joined(separator: ",")),
-        "shards": .int(Int64(shards.count)),
+        "shards": .int(Int64(context.shards.count)),
         "concurrency": .int(Int64(configuration.concurrency)),
       ])
-    return try await WorkerRun(
-      worker: self, pipeline: pipeline,
-      opener: ImageOpener(
-        keys: keys, decoders: configuration.imageDecoders,
-        requiresEncryption: configuration.requiresEncryption),
-      databases: databases, shards: shards
-    ).run(requests)
+    let opener = ImageOpener(
+      keys: keys, decoders: configuration.imageDecoders, requiresEncryption: configuration.requiresEncryption)
+    return try await WorkerRun(context: context, pipeline: pipeline, opener: opener).run(requests)
   }
 }
 

@@ -9,13 +9,11 @@ internal import Support
 /// Leases that other workers hold of the types that run here are waited for: if their worker is lost, their
 /// jobs come back here.
 struct Drain {
+  let context: WorkerContext
   let pipeline: Pipeline
-  let databases: WorkerDatabases
-  let worker: AnalysisWorker
-  let shards: [Int16]
 
   func waitUntilEmpty(horizon: Duration) async {
-    var retries = Retries(worker: worker, what: "draining", pipeline: pipeline)
+    var retries = Retries(context, what: "draining", pipeline: pipeline)
     var rest = Duration.milliseconds(50)
     while !Task.isCancelled {
       do throws(JobQueueError) {
@@ -31,17 +29,15 @@ struct Drain {
 
   private func isDone(_ horizon: Duration) async throws(JobQueueError) -> Bool {
     guard await pipeline.isStored else { return false }
-    let paused = await pipeline.kindsPausedBeyondHorizon
-    let lanes = worker.configuration.kinds.filter { !paused.contains($0) }.flatMap(Lane.all(of:))
-    let found = try await ShardWork.statement(shards: shards, lanes: lanes, all: true, late: true)
-      .run(on: databases.control, deadline: worker.configuration.statementDeadline)
+    let paused = await pipeline.with { $0.calls.kindsPausedBeyond(horizon) }
+    let lanes = context.configuration.kinds.filter { !paused.contains($0) }.flatMap(Lane.all(of:))
+    let found = try await context.ask(
+      ShardWork.statement(shards: context.shards, lanes: lanes, all: true, late: true))
     var isDone = true
     for (shard, work) in found {
       if !work.waiting.isEmpty {
         // What waits may lie below a scan mark, which no claim would find before the next sweep.
-        guard let statements = await pipeline.shards[shard]?.queue.statements else { continue }
-        _ = try await statements.sweep()
-          .run(on: databases.control, deadline: worker.configuration.statementDeadline)
+        _ = try await context.ask(context.statements(of: shard).sweep())
         await pipeline.wakeUp()
         isDone = false
       }
@@ -49,27 +45,28 @@ struct Drain {
     }
     // What this worker itself cannot store and waits for no more is held all the same.
     let held = found.values.reduce(0) { $0 + $1.held }
-    guard isDone, await held <= pipeline.abandoned else { return false }
+    guard isDone, await held <= pipeline.with({ $0.outcomes.abandoned }) else { return false }
     return await pipeline.isStored
   }
 
   /// What stays in the queue, a line each, and whether some of it waits for a paused endpoint.
   func left() async -> (lines: [String], isParked: Bool) {
-    let paused = await pipeline.pausedBeyond(worker.configuration.drainHorizon ?? .zero)
+    let horizon = context.configuration.drainHorizon ?? .zero
+    let paused = await pipeline.with { $0.calls.pausedBeyond(horizon) }
     let jobs: WaitingJobs
     do throws(JobQueueError) {
       jobs = try await lastCount()
     } catch {
-      return (["The queue could not be asked what is left: \(worker.login.named(error).description)"], true)
+      return (["The queue could not be asked what is left: \(context.login.named(error).description)"], true)
     }
     var lines: [String] = []
     var isParked = false
     for (lane, count) in jobs.lanes {
       lines.append("waiting in \(lane): \(count)")
-      if let kind = lane.kind, worker.configuration.kinds.contains(kind) { isParked = true }
+      if let kind = lane.kind, context.configuration.kinds.contains(kind) { isParked = true }
     }
     lines += paused.map { "not called: \($0)" }
-    let unstored = await pipeline.abandoned
+    let unstored = await pipeline.with { $0.outcomes.abandoned }
     if unstored > 0 { lines.append("not stored, since another transaction holds the job: \(unstored)") }
     if jobs.scheduled.value > 0 { lines.append("scheduled for later: \(jobs.scheduled)") }
     return (lines, isParked && !paused.isEmpty)
@@ -80,12 +77,12 @@ struct Drain {
   private func lastCount() async throws(JobQueueError) -> WaitingJobs {
     for _ in 1..<Self.lastQuestions {
       do throws(JobQueueError) {
-        return try await WaitingJobs.read(databases.control)
+        return try await WaitingJobs.read(context.databases.control)
       } catch  where error.isConnectionLoss {
         continue
       }
     }
-    return try await WaitingJobs.read(databases.control)
+    return try await WaitingJobs.read(context.databases.control)
   }
 
   private static let lastQuestions = 5

@@ -52,13 +52,8 @@ struct ImageOpener {
     let digest =
       fitsLoop(image.bytes, isAlone)
       ? image.bytes.withUnsafeBytes { SHA256.digest(of: $0) }
-      : await withTaskExecutorPreference(globalConcurrentExecutor) { await Self.digestOnPool(image.bytes) }
+      : await besideLoop { image.bytes.withUnsafeBytes { SHA256.digest(of: $0) } }
     guard digest == image.sha256 else { throw Self.changed(ready.job) }
-  }
-
-  @concurrent
-  private static func digestOnPool(_ bytes: Blob) async -> [UInt8] {
-    bytes.withUnsafeBytes { SHA256.digest(of: $0) }
   }
 
   private static func changed(_ job: ClaimedJob) -> UnusableImage {
@@ -87,8 +82,8 @@ struct ImageOpener {
       if fitsLoop(bytes, isAlone) {
         plain = try Self.open(bytes, ring, key, binding)
       } else {
-        plain = try await withTaskExecutorPreference(globalConcurrentExecutor) {
-          await Self.openOnPool(bytes, ring, key, binding)
+        plain = try await besideLoop {
+          Result { () throws(ImageEncryptionError) in try Self.open(bytes, ring, key, binding) }
         }.get()
       }
     } catch {
@@ -97,13 +92,6 @@ struct ImageOpener {
     }
     guard let plain else { throw Self.changed(job) }
     return plain
-  }
-
-  @concurrent
-  private static func openOnPool(
-    _ bytes: Blob, _ ring: KeyRing, _ key: WrappedKey, _ binding: ImageBinding
-  ) async -> Result<[UInt8]?, ImageEncryptionError> {
-    Result { () throws(ImageEncryptionError) in try open(bytes, ring, key, binding) }
   }
 
   /// The image; nil when it is not the one whose hash it was encrypted with.
@@ -177,6 +165,12 @@ enum UnusableImage: Error {
 }
 
 extension FailedAttempt {
+  /// A job whose image cannot be sent; no call was made.
+  init(image job: ClaimedJob, _ decision: RetryDecision, _ code: String, _ message: String) {
+    self.init(
+      lease: job.lease, job: job.id, decision: decision, failureClass: .image, code: code, message: message)
+  }
+
   /// A job whose image could not be made fit to be sent: final, unless the image may be good and only this
   /// machine could not process it.
   static func refusedImage(
@@ -186,39 +180,6 @@ extension FailedAttempt {
     let decision = policy.decide(
       .image, attempt: job.attempt, maxAttempts: job.maxAttempts, isFinal: refusal.code != .notProcessed,
       using: &generator)
-    return FailedAttempt(
-      lease: job.lease, job: job.id, decision: decision, failureClass: .image, code: "image_refused",
-      message: refusal.description)
-  }
-
-  /// A job whose image is encrypted under a key that is not here. Nothing is wrong with the job, so it consumes no
-  /// attempt: it waits until somebody may have brought the key.
-  static func imageKeyMissing(_ job: ClaimedJob, _ message: String, until delay: Duration) -> FailedAttempt {
-    FailedAttempt(
-      lease: job.lease, job: job.id, decision: .retry(after: delay, consumes: false), failureClass: .image,
-      code: "image_key_missing", message: message)
-  }
-
-  /// A job whose image no decoder could be started for. Nothing is wrong with the job, so it consumes no attempt: it
-  /// waits until somebody may have mended the machine, or another worker takes it.
-  static func noDecoder(_ job: ClaimedJob, _ error: ImageDecoderError, until delay: Duration) -> FailedAttempt
-  {
-    FailedAttempt(
-      lease: job.lease, job: job.id, decision: .retry(after: delay, consumes: false), failureClass: .image,
-      code: "image_decoder_missing", message: error.description)
-  }
-
-  /// A job whose image is in plaintext, where that is refused.
-  static func plaintextImage(_ job: ClaimedJob, _ message: String) -> FailedAttempt {
-    FailedAttempt(
-      lease: job.lease, job: job.id, decision: .dead, failureClass: .image, code: "image_not_encrypted",
-      message: message)
-  }
-
-  /// A job whose image was changed since it was encrypted, or is not its user's: no repeat mends that.
-  static func tamperedImage(_ job: ClaimedJob, _ message: String) -> FailedAttempt {
-    FailedAttempt(
-      lease: job.lease, job: job.id, decision: .dead, failureClass: .image, code: "image_tampered",
-      message: message)
+    return FailedAttempt(image: job, decision, "image_refused", refusal.description)
   }
 }

@@ -11,7 +11,7 @@ actor KeyCache {
   private nonisolated let read: (@Sendable () throws(ImageEncryptionError) -> KeyRing)?
   private let loop: EventLoop
   private let log: Log
-  /// Keys that images named in vain; each is told once, until it is there.
+  /// Keys that images named in vain; each is reported once, until it is there.
   private var missing: Set<Int64> = []
   private var reading: Task<Void, Never>?
   /// Not before, however many images name a key that is not there.
@@ -34,7 +34,7 @@ actor KeyCache {
   nonisolated var hasFile: Bool { read != nil }
 
   /// Says which keys there are, if there are any.
-  func tell() {
+  func report() {
     guard let ring else { return }
     log.notice("Encrypted images can be read", Self.fields(ring))
   }
@@ -67,7 +67,7 @@ actor KeyCache {
   }
 
   private func readAgain(_ read: @escaping @Sendable () throws(ImageEncryptionError) -> KeyRing) async {
-    let outcome = await Self.onPool(read)
+    let outcome = await besideLoop { Result { () throws(ImageEncryptionError) in try read() } }
     reading = nil
     switch outcome {
     case .failure(let error):
@@ -78,13 +78,6 @@ actor KeyCache {
       for id in new.ids { missing.remove(id.value) }
       log.notice("The key file has changed", Self.fields(new))
     }
-  }
-
-  @concurrent
-  private static func onPool(
-    _ read: @Sendable () throws(ImageEncryptionError) -> KeyRing
-  ) async -> Result<KeyRing, ImageEncryptionError> {
-    Result { () throws(ImageEncryptionError) in try read() }
   }
 
   /// What to do about a key that is not there.
@@ -100,4 +93,10 @@ actor KeyCache {
       "current": .string(ring.currentID.description),
     ]
   }
+}
+
+/// Does on Swift's own threads what would hold up the loop.
+func besideLoop<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
+  @concurrent func run() async -> R { body() }
+  return await withTaskExecutorPreference(globalConcurrentExecutor) { await run() }
 }

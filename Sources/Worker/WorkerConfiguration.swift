@@ -3,7 +3,7 @@ public import PostgreSQL
 internal import Queue
 public import Support
 
-/// What a worker process is told when it starts.
+/// What a worker process is to do.
 public struct WorkerConfiguration: Sendable {
   /// Where the queue is.
   public var database: ConnectionConfiguration
@@ -28,9 +28,9 @@ public struct WorkerConfiguration: Sendable {
   var statementDeadline: Duration = .seconds(30)
   /// How long after a stop was asked for calls in flight may finish.
   public var grace: Duration = .seconds(25)
-  /// The time that each of the statements may take by which a worker tells at its very end that it was there: a
+  /// The time that each of the statements may take by which a worker records at its very end that it was there: a
   /// courtesy, for which a service manager that has waited for `grace` must not be kept waiting.
-  var farewellDeadline: Duration = .seconds(2)
+  var shutdownGrace: Duration = .seconds(2)
   /// How often an idle worker looks for jobs when nothing wakes it.
   public var idlePoll: Duration = .seconds(1)
   /// Outcomes are stored together: at this many, after `flushDelay`, or when no other job is held, whichever

@@ -2,29 +2,23 @@ internal import EventLoop
 internal import PostgreSQL
 internal import Queue
 internal import Support
+internal import Synchronization
 
 /// The running worker: its tasks, and the order in which they end.
 struct WorkerRun {
-  let worker: AnalysisWorker
+  let context: WorkerContext
   let pipeline: Pipeline
   let opener: ImageOpener
-  let databases: WorkerDatabases
-  let shards: [Int16]
 
   /// What a task of the run says when it ends.
-  private enum Ended {
-    case calls
-    case store
-    case drained
-    case other
-  }
+  private enum Ended { case calls, store, drained, other }
 
   /// Runs to the end. Apart from the caller's task, for its cancellation is a wish to stop at once: what is
   /// held must still be released, and no statement could do that in a cancelled task.
   ///
   /// - Throws: `WorkerError` when the role may not do what the run needs.
   func run(_ requests: StopRequests) async throws(WorkerError) -> WorkerSummary {
-    let running = Task(executorPreference: worker.loop) { await runLoops(requests) }
+    let running = Task(executorPreference: context.loop) { await runLoops(requests) }
     let summary = await withTaskCancellationHandler {
       await running.value
     } onCancel: {
@@ -37,19 +31,9 @@ struct WorkerRun {
   }
 
   private func runLoops(_ requests: StopRequests) async -> WorkerSummary {
-    let drain = Drain(pipeline: pipeline, databases: databases, worker: worker, shards: shards)
+    let drain = Drain(context: context, pipeline: pipeline)
     await withTaskGroup(of: Ended.self) { group in
-      addLoops(to: &group)
-      group.addTask {
-        await obey(requests)
-        return .other
-      }
-      if let horizon = worker.configuration.drainHorizon {
-        group.addTask {
-          await drain.waitUntilEmpty(horizon: horizon)
-          return .drained
-        }
-      }
+      addLoops(to: &group, requests, drain)
       for await ended in group {
         switch ended {
         case .drained: await pipeline.advance(to: .stopping)
@@ -61,104 +45,61 @@ struct WorkerRun {
         }
       }
     }
-    if let ended = worker.ended {
-      await EndedNotifier(worker: worker, ended: ended, databases: databases).tell()
-    }
-    if worker.configuration.drainHorizon != nil, !requests.isStopped { await courier?.deliverLast() }
+    await context.ended?.notify()
+    if context.configuration.drainHorizon != nil, !requests.isStopped { await courier?.deliverLast() }
     await publishMarks()
     let summary = await summary(drain)
-    await ReaderRecord(worker: worker, databases: databases).stop()
+    await recordStop()
     await retire()
     return summary
   }
 
-  private var operators: OperatorLink {
-    OperatorLink(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
-  }
+  private var operators: OperatorLink { OperatorLink(context: context, pipeline: pipeline) }
+  private var counts: CountKeeper { CountKeeper(context: context, pipeline: pipeline) }
 
-  private var counts: CountKeeper {
-    CountKeeper(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
-  }
-
-  /// Tells webhooks; nil where there are no keys for their secrets.
+  /// Notifies webhooks; nil where there are no keys for their secrets.
   private var courier: WebhookCourier? {
-    guard worker.configuration.imageKeys != nil else { return nil }
-    return WebhookCourier(
-      worker: worker, pipeline: pipeline, databases: databases, shards: shards, keys: opener.keys,
-      settings: worker.configuration.webhooks)
+    guard context.configuration.imageKeys != nil else { return nil }
+    return WebhookCourier(context: context, pipeline: pipeline, keys: opener.keys)
   }
 
-  private func addLoops(to group: inout TaskGroup<Ended>) {
-    let loops = DatabaseLoops(worker: worker, pipeline: pipeline, databases: databases)
-    group.addTask {
-      await runCalls()
-      return .calls
-    }
-    group.addTask {
-      await pipeline.run { await loops.store() }
-      return .store
-    }
-    group.addTask {
-      await pipeline.run { await loops.claim() }
-      return .other
-    }
-    for _ in 0..<WorkerDatabases.imageConnections {
+  private func addLoops(to group: inout TaskGroup<Ended>, _ requests: StopRequests, _ drain: Drain) {
+    func add(_ ended: Ended = .other, _ loop: @escaping @Sendable () async -> Void) {
       group.addTask {
-        await pipeline.run { await loops.readImages() }
-        return .other
+        await loop()
+        return ended
       }
     }
-    let leases = LeaseRenewer(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
-    group.addTask {
-      await pipeline.run { await leases.run() }
-      return .other
+    /// One that asks the pipeline at every step.
+    func addInside(_ ended: Ended = .other, _ loop: @escaping @Sendable () async -> Void) {
+      add(ended) { await pipeline.run(loop) }
     }
-    let housekeeping = Housekeeping(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
-    group.addTask {
-      await pipeline.run { await housekeeping.run() }
-      return .other
+    let loops = DatabaseLoops(context: context, pipeline: pipeline)
+    add(.calls) { await runCalls() }
+    addInside(.store) { await loops.store() }
+    addInside { await loops.claim() }
+    for _ in 0..<WorkerDatabases.imageConnections { addInside { await loops.readImages() } }
+    addInside { await LeaseRenewer(context: context, pipeline: pipeline).run() }
+    addInside { await Housekeeping(context: context, pipeline: pipeline).run() }
+    add { await operators.run() }
+    add { await counts.run() }
+    if let courier { add { await courier.run() } }
+    if let ended = context.ended { add { await ended.run() } }
+    if context.configuration.listens {
+      addInside { await WakeUpListener(context: context, pipeline: pipeline).run() }
     }
-    let operators = operators
-    group.addTask {
-      await operators.run()
-      return .other
-    }
-    let counts = counts
-    group.addTask {
-      await counts.run()
-      return .other
-    }
-    if let courier {
-      group.addTask {
-        await courier.run()
-        return .other
-      }
-    }
-    if let ended = worker.ended {
-      group.addTask {
-        await EndedNotifier(worker: worker, ended: ended, databases: databases).run()
-        return .other
-      }
-    }
-    if worker.configuration.listens {
-      group.addTask {
-        await pipeline.run { await WakeUpListener(worker: worker, pipeline: pipeline).run() }
-        return .other
-      }
+    add { await obey(requests) }
+    if let horizon = context.configuration.drainHorizon {
+      add(.drained) { await drain.waitUntilEmpty(horizon: horizon) }
     }
   }
 
   /// As many calls as may be in flight, until the worker stops; cut off when it is to stop at once.
   private func runCalls() async {
     await withTaskGroup(of: Bool.self) { group in
-      for _ in 0..<worker.configuration.concurrency {
+      for _ in 0..<context.configuration.concurrency {
         group.addTask {
-          await pipeline.run {
-            await CallTask(
-              pipeline: pipeline, opener: opener, deadline: worker.configuration.callDeadline,
-              failpoints: worker.failpoints
-            ).run()
-          }
+          await pipeline.run { await CallTask(context: context, pipeline: pipeline, opener: opener).run() }
           return true
         }
       }
@@ -166,7 +107,7 @@ struct WorkerRun {
         await untilReleasing()
         return false
       }
-      var calling = worker.configuration.concurrency
+      var calling = context.configuration.concurrency
       for await wasCall in group {
         if wasCall { calling -= 1 } else { group.cancelAll() }
         if calling == 0 { group.cancelAll() }
@@ -184,19 +125,19 @@ struct WorkerRun {
   private func obey(_ requests: StopRequests) async {
     await requests.wait(after: 0)
     guard !Task.isCancelled else { return }
-    worker.log.notice(
-      "Stopping; calls in flight may finish", ["grace": .duration(worker.configuration.grace)])
+    context.log.notice(
+      "Stopping; calls in flight may finish", ["grace": .duration(context.configuration.grace)])
     await pipeline.advance(to: .stopping)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await requests.wait(after: 1) }
       group.addTask {
-        do { try await worker.loop.sleep(for: worker.configuration.grace) } catch {}  // all ended before
+        do { try await context.loop.sleep(for: context.configuration.grace) } catch {}  // all ended before
       }
       await group.next()
       group.cancelAll()
     }
     guard !Task.isCancelled else { return }
-    worker.log.notice("Stopping at once; calls in flight are released")
+    context.log.notice("Stopping at once; calls in flight are released")
     await pipeline.advance(to: .releasing)
   }
 
@@ -204,15 +145,17 @@ struct WorkerRun {
   /// the lanes where they began. A lane that another worker writes at the same moment is tried again.
   private func publishMarks() async {
     for _ in 0..<Self.lastTicks {
-      let unpublished = await pipeline.shardsWithMarks.sorted()
+      let unpublished = await pipeline.with { $0.leases.shardsWithMarks.sorted() }
       for shard in unpublished {
-        guard let statements = await pipeline.shards[shard]?.queue.statements else { continue }
         do throws(JobQueueError) {
-          let published = try await statements.tick(pipeline.marks(of: shard), ends: true)
-            .run(on: databases.control, deadline: worker.configuration.farewellDeadline)
-          await pipeline.published(published, shard: shard)
+          let marks = await pipeline.with { $0.leases.marks(of: shard) }
+          let published = try await context.ask(
+            context.statements(of: shard).tick(marks, ends: true), within: context.configuration.shutdownGrace
+          )
+          await pipeline.with { $0.leases.published(published, in: shard) }
         } catch {
-          worker.log.info("How far this worker came was not published", ["error": .string(error.description)])
+          context.log.info(
+            "How far this worker came was not published", ["error": .string(error.description)])
           return
         }
       }
@@ -222,46 +165,57 @@ struct WorkerRun {
 
   private static let lastTicks = 20
 
+  /// Records the end in the audit, as ``Startup`` records the beginning, if the database answers.
+  private func recordStop() async {
+    let time = context.configuration.shutdownGrace
+    do throws(JobQueueError) {
+      try await WorkerStatements.recordStop(of: context.identity)
+        .run(on: context.databases.control, as: context.auditActor, deadline: time)
+      _ = try await context.ask(WorkerStatements.chainAudit(), within: time)
+    } catch {
+      context.log.info("The end of this worker was not recorded", ["error": .string(error.description)])
+    }
+  }
+
   /// Lists this worker as ended, with what it has counted, and has the queue's history note that. Without an answer
   /// it stays listed with its last sign of life.
   private func retire() async {
     await operators.reportLast()
-    let heardIn = await pipeline.shardsHeardIn.sorted()
+    let heardIn = await pipeline.with { $0.leases.shardsHeardIn.sorted() }
     for shard in heardIn {
-      guard let statements = await pipeline.shards[shard]?.queue.statements else { continue }
       do throws(JobQueueError) {
-        try await statements.retire()
-          .run(on: databases.control, deadline: worker.configuration.farewellDeadline)
+        try await context.ask(
+          context.statements(of: shard).retire(), within: context.configuration.shutdownGrace)
       } catch { return }
     }
     if !heardIn.isEmpty { await counts.countLast() }
   }
 
   private func summary(_ drain: Drain) async -> WorkerSummary {
-    let meters = worker.meters
+    let metrics = context.metrics
     var summary = WorkerSummary(
-      completed: meters.completed.value, retried: meters.retried.value, dead: meters.dead.value,
-      released: meters.released.value, stale: meters.stale.value, calls: meters.calls.value)
+      completed: metrics.completed.value, retried: metrics.retried.value, dead: metrics.dead.value,
+      released: metrics.released.value, stale: metrics.stale.value, calls: metrics.calls.value)
     summary.unstored = await pipeline.held
-    if worker.configuration.drainHorizon != nil {
+    if context.configuration.drainHorizon != nil {
       (summary.left, summary.isParked) = await drain.left()
     }
-    worker.log.notice(
+    context.log.notice(
       "The worker has stopped",
       [
         "completed": .int(Int64(summary.completed)), "retried": .int(Int64(summary.retried)),
         "dead": .int(Int64(summary.dead)), "released": .int(Int64(summary.released)),
         "stale": .int(Int64(summary.stale)), "calls": .int(Int64(summary.calls)),
-        "rescued": .int(Int64(meters.rescued.value)), "leases_lost": .int(Int64(meters.leasesLost.value)),
-        "connects": .int(Int64(meters.connects.value)),
-        "connect_failures": .int(Int64(meters.connectFailures.value)),
+        "rescued": .int(Int64(metrics.rescued.value)), "leases_lost": .int(Int64(metrics.leasesLost.value)),
+        "connects": .int(Int64(metrics.connects.value)),
+        "connect_failures": .int(Int64(metrics.connectFailures.value)),
         "unstored": .int(Int64(summary.unstored)),
       ])
     return summary
   }
 }
 
-/// What a worker did, told when it ends.
+/// What a worker did, reported when it ends.
 public struct WorkerSummary: Sendable, Equatable {
   /// Results stored.
   public var completed = 0
@@ -281,4 +235,45 @@ public struct WorkerSummary: Sendable, Equatable {
   public var isParked = false
   /// Whether outcomes could not be stored before the end; their leases run out and the jobs run again.
   public var unstored = 0
+}
+
+/// How often the worker was asked to stop, and those who wait for it.
+///
+/// The requests come from one stream, which only one task can read; the start and the run both heed them.
+final class StopRequests: Sendable {
+  private let count = Mutex(0)
+  private let bell: Bell
+
+  init(loop: EventLoop) {
+    bell = Bell(loop: loop)
+  }
+
+  /// Takes in the stream's requests until it ends or the task is cancelled.
+  func read(_ stops: AsyncStream<Void>) async {
+    for await _ in stops {
+      count.withLock { $0 += 1 }
+      bell.ring()
+    }
+  }
+
+  /// Whether a stop was asked for.
+  var isStopped: Bool { count.withLock { $0 } > 0 }
+
+  /// Returns when there were more requests than `seen`, or when the task is cancelled.
+  func wait(after seen: Int) async {
+    while !Task.isCancelled, count.withLock({ $0 }) <= seen { await bell.wait() }
+  }
+
+  /// Does the work unless a stop is asked for before it is done; nil then.
+  func unlessStopped<R: Sendable>(_ work: @escaping @Sendable () async throws -> R) async throws -> R? {
+    try await withThrowingTaskGroup(of: R?.self) { group in
+      group.addTask { try await work() }
+      group.addTask {
+        await self.wait(after: 0)
+        return nil
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? nil
+    }
+  }
 }

@@ -6,27 +6,24 @@ internal import Support
 /// The tasks that carry jobs between the database and the pipeline. Each lives through every outage: what
 /// it could not do it does again, and calls in flight go on meanwhile.
 struct DatabaseLoops {
-  let worker: AnalysisWorker
+  let context: WorkerContext
   let pipeline: Pipeline
-  let databases: WorkerDatabases
-
-  private var failpoints: Failpoints { worker.failpoints }
-  private var deadline: Duration { worker.configuration.statementDeadline }
 
   // MARK: Claiming
 
   /// Claims whenever there is room and something is there. Which shards have jobs is asked of all at once; only those
   /// are claimed from.
   func claim() async {
-    var retries = Retries(worker: worker, what: "claiming", pipeline: pipeline)
+    var retries = Retries(context, what: "claiming", pipeline: pipeline)
     while !Task.isCancelled, await pipeline.stage == .running {
-      await lookUpLostClaims()
-      if let look = await pipeline.nextLook() {
+      await disclaim()
+      if let poll = await pipeline.nextPoll() {
         do throws(JobQueueError) {
-          await pipeline.looked(
-            look, found: try await look.statement.run(on: databases.control, deadline: deadline))
+          await pipeline.polled(
+            poll,
+            found: try await context.ask(poll.statement))
         } catch {
-          await pipeline.lookFailed()
+          await pipeline.with { $0.leases.pollSoon() }
           guard await retries.pause(after: error) else { return }
           continue
         }
@@ -40,67 +37,69 @@ struct DatabaseLoops {
         await pipeline.claimed(answer, by: request)
         retries.succeeded(shard: request.shard)
         guard !answer.leases.isEmpty else { continue }
-        await failpoints.pass(.afterClaim, answer.leases.flatMap(\.jobs).map(\.id))
+        await context.failpoints.pass(.afterClaim, answer.leases.flatMap(\.jobs).map(\.id))
       } catch {
-        await pipeline.claimFailed(request, error)
+        await pipeline.with { $0.leases.claimFailed(request, error) }
         guard await retries.pause(after: error, shard: request.shard) else { return }
       }
     }
   }
 
   private func claim(
-    _ request: Pipeline.ClaimRequest
-  ) async throws(JobQueueError) -> Pipeline.ClaimAnswer {
-    try await failpoints.tryToPass(.beforeClaim)
+    _ request: Leases.ClaimRequest
+  ) async throws(JobQueueError) -> Leases.ClaimAnswer {
+    try await context.failpoints.tryToPass(.beforeClaim)
     let began = EventLoop.now
-    let answer = try await failpoints.during(.claimSent) { () async throws(JobQueueError) in
+    let answer = try await context.failpoints.during(.claimSent) { () async throws(JobQueueError) in
       guard let images = request.images else {
-        return Pipeline.ClaimAnswer(
-          leases: try await request.statement.run(on: databases.control, deadline: deadline))
+        return Leases.ClaimAnswer(
+          leases: try await context.ask(request.statement))
       }
       return try await claim(request, with: images)
     }
-    worker.meters.claimDuration.observe(EventLoop.now - began)
+    context.metrics.claimDuration.observe(EventLoop.now - began)
     guard !answer.leases.isEmpty else { return answer }
-    try await failpoints.tryToPass(.claimAnswered, answer.leases.flatMap(\.jobs).map(\.id))
+    try await context.failpoints.tryToPass(.claimAnswered, answer.leases.flatMap(\.jobs).map(\.id))
     return answer
   }
 
   /// Claims and asks for the first images in one write. What is wrong with the images is told when they are read by
   /// themselves, as those are that did not come.
   private func claim(
-    _ request: Pipeline.ClaimRequest, with images: Statement<[ImageKey: StoredImage]>
-  ) async throws(JobQueueError) -> Pipeline.ClaimAnswer {
+    _ request: Leases.ClaimRequest, with images: Statement<[ImageKey: StoredImage]>
+  ) async throws(JobQueueError) -> Leases.ClaimAnswer {
     let results: [Result<Rows, PostgreSQLError>]
     do {
-      results = try await databases.control.pipeline(
-        [request.statement.sql, images.sql], deadline: deadline)
+      results = try await context.databases.control.pipeline(
+        [request.statement.sql, images.sql], deadline: context.deadline)
     } catch {
       throw JobQueueError(error, while: "claiming jobs")
     }
-    var answer = Pipeline.ClaimAnswer(leases: try request.statement.decode(results[0]))
+    var answer = Leases.ClaimAnswer(leases: try request.statement.decode(results[0]))
     let jobs = answer.leases.flatMap(\.jobs)
     do throws(JobQueueError) {
       let found = try images.decode(results[1])
       for key in found.keys {
-        try await failpoints.tryToPass(.afterImageRead, jobs.filter { $0.image == key }.map(\.id))
+        try await context.failpoints.tryToPass(.afterImageRead, jobs.filter { $0.image == key }.map(\.id))
       }
       answer.images = found
     } catch {
-      if [.schemaMissing, .permission].contains(error.code) { await pipeline.imagesOfClaimAreMissing() }
+      if [.schemaMissing, .permission].contains(error.code) {
+        await pipeline.with { $0.leases.imagesOfClaimAreMissing() }
+      }
     }
     return answer
   }
 
-  /// Looks up what became of claims whose answer was lost. A failure is no matter: the next claim tells of it,
+  /// Takes back what claims took whose answer was lost. A failure is no matter: the next claim tells of it,
   /// and what was taken comes back with its lease.
-  private func lookUpLostClaims() async {
-    while let lost = await pipeline.nextLostClaim() {
+  private func disclaim() async {
+    while let lost = await pipeline.with({ $0.leases.nextLostClaim() }) {
       do throws(JobQueueError) {
-        let jobs = try await lost.statement.run(on: databases.control, deadline: deadline)
-        await pipeline.lookedUp(lost, found: jobs)
+        let jobs = try await context.ask(lost.statement)
+        await pipeline.with { $0.leases.disclaimed(lost, found: jobs) }
       } catch {
-        await pipeline.lookUpFailed(lost, error)
+        await pipeline.with { $0.leases.disclaimFailed(lost, error) }
       }
     }
   }
@@ -109,7 +108,7 @@ struct DatabaseLoops {
 
   /// Reads the images of claimed jobs; each begins its call as soon as its own has come.
   func readImages() async {
-    var retries = Retries(worker: worker, what: "reading images", pipeline: pipeline)
+    var retries = Retries(context, what: "reading images", pipeline: pipeline)
     while !Task.isCancelled {
       guard let request = await pipeline.nextRead() else {
         await pipeline.readBell.wait(atMost: .seconds(1))
@@ -139,7 +138,7 @@ struct DatabaseLoops {
       do throws(JobQueueError) {
         try await read(jobs, of: shard, &waiting)
       } catch  where error.isOfRow {
-        await pipeline.imageUnreadable(waiting.removeValue(forKey: key) ?? [], error)
+        await pipeline.unreadable(waiting.removeValue(forKey: key) ?? [], error)
       }
     }
   }
@@ -147,16 +146,16 @@ struct DatabaseLoops {
   private func read(
     _ jobs: [ClaimedJob], of shard: Int16, _ waiting: inout [ImageKey: [ClaimedJob]]
   ) async throws(JobQueueError) {
-    try await failpoints.tryToPass(.beforeImageRead, jobs.map(\.id))
+    try await context.failpoints.tryToPass(.beforeImageRead, jobs.map(\.id))
     do {
       let missing = try await ImageReader.read(
-        of: jobs, by: worker.identity, shard: shard, on: databases.images, deadline: deadline
+        of: jobs, by: context.identity, shard: shard, on: context.databases.images, deadline: context.deadline
       ) { key, image in
-        try await failpoints.tryToPass(.afterImageRead, waiting[key]?.map(\.id) ?? [])
+        try await context.failpoints.tryToPass(.afterImageRead, waiting[key]?.map(\.id) ?? [])
         guard let jobs = waiting.removeValue(forKey: key) else { return }
         await pipeline.received(image, for: jobs)
       }
-      for key in missing { await pipeline.imageMissing(waiting.removeValue(forKey: key) ?? []) }
+      for key in missing { await pipeline.unreadable(waiting.removeValue(forKey: key) ?? []) }
     } catch {
       throw error as? JobQueueError
         ?? JobQueueError(.server, "Reading images failed: \(error).", underlying: error)
@@ -167,12 +166,12 @@ struct DatabaseLoops {
 
   /// Stores outcomes as they come, many in one statement, until the pipeline has ended and is empty.
   func store() async {
-    var retries = Retries(worker: worker, what: "storing outcomes", pipeline: pipeline)
+    var retries = Retries(context, what: "storing outcomes", pipeline: pipeline)
     var givingUpAt: ContinuousClock.Instant?
     while true {
       guard let request = await pipeline.nextStore() else {
         if await pipeline.stage == .finished, await pipeline.isStored { return }
-        await pipeline.storeBell.wait(atMost: pipeline.storeRest)
+        await pipeline.storeBell.wait(atMost: pipeline.with { $0.outcomes.rest })
         continue
       }
       var left = request
@@ -180,10 +179,10 @@ struct DatabaseLoops {
         try await store(&left)
         retries.succeeded(shard: left.shard)
       } catch {
-        await pipeline.storeFailed(left)
+        await pipeline.with { [left] in $0.outcomes.storeFailed(left) }
         if await pipeline.stage == .finished {
           // Leases run out by themselves; a process that never ends would be killed anyway.
-          let limit = givingUpAt ?? EventLoop.now + worker.configuration.grace
+          let limit = givingUpAt ?? EventLoop.now + context.configuration.grace
           givingUpAt = limit
           if EventLoop.now >= limit { return }
         }
@@ -193,37 +192,37 @@ struct DatabaseLoops {
   }
 
   /// Stores a request's parts in turn; what is stored is taken out of it.
-  private func store(_ left: inout Pipeline.StoreRequest) async throws(JobQueueError) {
-    guard let queue = await pipeline.shards[left.shard]?.queue else { return }
+  private func store(_ left: inout Outcomes.StoreRequest) async throws(JobQueueError) {
+    let queue = WorkerQueue(context.statements(of: left.shard))
     let isKnownBusy = left.isKnownBusy
     if !left.completed.isEmpty {
       let jobs = left.completed
       let outcome = try await storing(jobs.map(\.job)) { () async throws(JobQueueError) in
         try await queue.complete(
-          jobs, knownBusy: isKnownBusy, on: databases.store, deadline: deadline)
+          jobs, knownBusy: isKnownBusy, on: context.databases.store, deadline: context.deadline)
       }
       left.completed = []
-      await pipeline.stored(jobs, outcome)
-      worker.ended?.add(outcome.stored.union(outcome.rejected.keys), in: left.shard)
-      await failpoints.pass(.afterStore, jobs.map(\.job))
+      await pipeline.stored { $0.stored(jobs, outcome) }
+      context.ended?.add(outcome.stored.union(outcome.rejected.keys), in: left.shard)
+      await context.failpoints.pass(.afterStore, jobs.map(\.job))
     }
     if !left.failed.isEmpty {
       let attempts = left.failed
       let outcome = try await storing(attempts.map(\.job)) { () async throws(JobQueueError) in
-        try await queue.fail(attempts, on: databases.store, deadline: deadline)
+        try await queue.fail(attempts, on: context.databases.store, deadline: context.deadline)
       }
       left.failed = []
-      await pipeline.stored(attempts, outcome)
-      worker.ended?.add(outcome.ended.filter { $0.value == .dead }.keys, in: left.shard)
-      await failpoints.pass(.afterStore, attempts.map(\.job))
+      await pipeline.stored { $0.stored(attempts, outcome) }
+      context.ended?.add(outcome.ended.filter { $0.value == .dead }.keys, in: left.shard)
+      await context.failpoints.pass(.afterStore, attempts.map(\.job))
     }
     if !left.released.isEmpty {
       let jobs = left.released
-      try await failpoints.tryToPass(.beforeRelease, jobs.map(\.job))
-      let outcome = try await queue.release(jobs, on: databases.store, deadline: deadline)
-      try await failpoints.tryToPass(.releaseAnswered, jobs.map(\.job))
+      try await context.failpoints.tryToPass(.beforeRelease, jobs.map(\.job))
+      let outcome = try await queue.release(jobs, on: context.databases.store, deadline: context.deadline)
+      try await context.failpoints.tryToPass(.releaseAnswered, jobs.map(\.job))
       left.released = []
-      await pipeline.stored(jobs, outcome)
+      await pipeline.stored { $0.stored(jobs, outcome) }
     }
   }
 
@@ -231,11 +230,11 @@ struct DatabaseLoops {
   private func storing<R>(
     _ jobs: [JobID], _ store: () async throws(JobQueueError) -> R
   ) async throws(JobQueueError) -> R {
-    try await failpoints.tryToPass(.beforeStore, jobs)
+    try await context.failpoints.tryToPass(.beforeStore, jobs)
     let began = EventLoop.now
-    let outcome = try await failpoints.during(.storeSent, jobs, store)
-    worker.meters.storeDuration.observe(EventLoop.now - began)
-    try await failpoints.tryToPass(.storeAnswered, jobs)
+    let outcome = try await context.failpoints.during(.storeSent, jobs, store)
+    context.metrics.storeDuration.observe(EventLoop.now - began)
+    try await context.failpoints.tryToPass(.storeAnswered, jobs)
     return outcome
   }
 }

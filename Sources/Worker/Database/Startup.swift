@@ -5,8 +5,7 @@ internal import Support
 
 /// What must be true before the first claim: the database answers, and its schema fits this program.
 struct Startup {
-  let worker: AnalysisWorker
-  let databases: WorkerDatabases
+  let context: WorkerContext
 
   /// How long a draining worker waits for a database that does not answer; a lasting one waits for ever,
   /// since it is started with the machine and the database may be later. So it does for a right that it lacks.
@@ -35,45 +34,71 @@ struct Startup {
   struct Found: Sendable {
     /// By which number the database knows this worker.
     let number: Int64
-    /// The shards to go round.
     let shards: [Int16]
-    /// What operators have paused.
     let pauses: [OperatorPause]
-    /// What each priority has of the claims.
     let shares: LaneShares
-    /// What is sent of each type's images.
     let imageRules: [AnalysisKind: ImageRules]
   }
 
-  /// Waits for the database and looks.
+  /// Waits for the database and reads it.
   func find() async throws(WorkerError) -> Found {
     let start = EventLoop.now
-    var retries = Retries(worker: worker, what: "starting")
+    var retries = Retries(context, what: "starting")
     while true {
       do throws(JobQueueError) {
-        worker.login.keep(try await DatabaseLogin.read(databases.control))
-        _ = try await Migrator(databases.control).requireCompatible()
-        let directory = ShardDirectory(databases.control)
+        context.login.keep(try await DatabaseLogin.read(context.databases.control))
+        _ = try await Migrator(context.databases.control).requireCompatible()
+        let directory = ShardDirectory(context.databases.control)
         let found = Found(
-          number: try await WorkerStatements.number(of: worker.identity).run(on: databases.control),
-          shards: try await directory.shards(), pauses: try await OperatorLink.pauses(databases, worker),
+          number: try await WorkerStatements.number(of: context.identity).run(on: context.databases.control),
+          shards: try await directory.shards(), pauses: try await pauses(),
           shares: try await directory.laneShares(), imageRules: try await directory.imageRules())
-        try await ReaderRecord(worker: worker, databases: databases).start()
+        try await recordStart()
         return found
       } catch let failure {
-        let error = worker.login.named(failure)
+        let error = context.login.named(failure)
         if let kind = Self.kind(ofSettings: error) { throw WorkerError(error.description, kind: kind) }
-        let waitsForGrant = error.lacksRole && worker.configuration.drainHorizon == nil
+        let waitsForGrant = error.lacksRole && context.configuration.drainHorizon == nil
         guard error.isTemporary || waitsForGrant else {
           throw WorkerError(error.description, kind: Self.kind(of: error.code))
         }
-        if worker.configuration.drainHorizon != nil, EventLoop.now - start > Self.drainPatience {
+        if context.configuration.drainHorizon != nil, EventLoop.now - start > Self.drainPatience {
           throw WorkerError(error.description, kind: .unreachable)
         }
         guard await retries.pause(after: error) else {
           throw WorkerError("Stopped before the database answered.", kind: .unreachable)
         }
       }
+    }
+  }
+
+  /// Reads the pauses once; those in force before a worker starts hold for it from its first claim on.
+  private func pauses() async throws(JobQueueError) -> [OperatorPause] {
+    do {
+      return try await PauseDirectory(context.databases.control).inForce(deadline: context.deadline)
+    } catch {
+      guard error.code == .permission else { throw error }
+      // To stop all work for it would be worse than to miss a pause.
+      context.log.warning(
+        "Cannot read the operators' pauses, and does not obey them",
+        ["error": .string(context.login.named(error).description)])
+      return []
+    }
+  }
+
+  /// A worker's role lets it read images. That it does, under whose account and on which machine, is recorded before the
+  /// first image is read, and where the worker ends; each of its calls is known by the job's result or attempt.
+  ///
+  /// - Throws: what passes by itself. A role that lacks the right does not stop the work: that would be worse.
+  private func recordStart() async throws(JobQueueError) {
+    do {
+      try await WorkerStatements.recordStart(of: context.identity, kinds: context.configuration.kinds)
+        .run(on: context.databases.control, as: context.auditActor, deadline: context.deadline)
+    } catch {
+      guard !error.isTemporary else { throw error }
+      context.log.warning(
+        "Cannot record the start of this worker in the audit",
+        ["error": .string(context.login.named(error).description)])
     }
   }
 }

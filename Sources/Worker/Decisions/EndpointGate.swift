@@ -70,32 +70,27 @@ enum EndpointVerdict: Equatable {
   /// How often an endpoint whose limit is reached is asked whether that is still so.
   private static let limitProbe: Duration = .seconds(900)
 
+  private static func pause(_ reason: String, _ probeEvery: Duration) -> Self {
+    .pauses(Pause(reason: reason, probeEvery: probeEvery))
+  }
+
   init(_ failure: CallFailure) {
     if failure.isRefusedHere {
-      self = .pauses(
-        Pause(
-          reason: "this worker's own settings forbid calls to it; look at the endpoint's address",
-          probeEvery: .seconds(60)))
+      self = .pause(
+        "this worker's own settings forbid calls to it; look at the endpoint's address", .seconds(60))
       return
     }
     switch failure.failureClass {
     case .credentials:
-      self = .pauses(
-        Pause(
-          reason: "its credentials were not accepted; look at the credentials file", probeEvery: .seconds(30))
-      )
+      self = .pause("its credentials were not accepted; look at the credentials file", .seconds(30))
     case .permission:
       // Also a 404 or 405: then the address is wrong.
-      self = .pauses(
-        Pause(
-          reason: "it refuses the service account or the address; see the message", probeEvery: .seconds(60)))
+      self = .pause("it refuses the service account or the address; see the message", .seconds(60))
     case .serviceLimit:
       // The limit may be raised before the month's end, so it is probed now and then, and sooner where the
       // endpoint names a sooner time.
       let asked = failure.retryAfter.map { max(.seconds(1), $0) } ?? Self.limitProbe
-      self = .pauses(
-        Pause(
-          reason: "the service account's monthly limit is reached", probeEvery: min(asked, Self.limitProbe)))
+      self = .pause("the service account's monthly limit is reached", min(asked, Self.limitProbe))
     case .overload:
       self = .overloaded
     case .notSent, .server:

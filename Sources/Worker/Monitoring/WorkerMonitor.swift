@@ -6,15 +6,11 @@ internal import Synchronization
 ///
 /// It can be asked from the moment that the worker is made for as long as its loop runs.
 public final class WorkerMonitor: Sendable {
-  private let meters: Meters
-  private let version: String
+  private let counted: WorkerMetrics
   /// Nil until the database has answered.
   private let pipeline = Mutex<Pipeline?>(nil)
 
-  init(_ meters: Meters, version: String) {
-    self.meters = meters
-    self.version = version
-  }
+  init(_ metrics: WorkerMetrics) { counted = metrics }
 
   /// The run has begun.
   func watch(_ pipeline: Pipeline) { self.pipeline.withLock { $0 = pipeline } }
@@ -23,8 +19,7 @@ public final class WorkerMonitor: Sendable {
 
   /// The metrics, as they are now.
   public func metrics() async -> [MetricFamily] {
-    WorkerMetrics.families(
-      meters, version: version, endpoints: await running?.endpointReports() ?? [])
+    counted.families(await running?.with { $0.calls.endpointReports() } ?? [])
   }
 
   /// Whether it can work: the database answers, an endpoint is called, and it is not to stop.
@@ -32,8 +27,8 @@ public final class WorkerMonitor: Sendable {
     guard let pipeline = running else {
       return ServiceReadiness(isReady: false, [.init(name: "stage", value: "starting")])
     }
-    let (stage, endpoints) = (await pipeline.stage, await pipeline.endpointReports())
-    let isAway = pipeline.absence.isOn
+    let (stage, endpoints) = await pipeline.with { ($0.stage, $0.calls.endpointReports()) }
+    let isAway = pipeline.context.outage.isOn
     return ServiceReadiness(
       isReady: stage == .running && !isAway && endpoints.contains { !$0.isLeftAlone },
       [

@@ -1,90 +1,26 @@
 internal import Endpoint
 internal import EventLoop
 internal import Images
-internal import PostgreSQL
 internal import Queue
 internal import Support
 
 /// What one worker process holds: the jobs between their claim and their outcome.
 ///
+/// What it knows is in three values, each with a rule of its own: ``Leases``, ``Calls`` and ``Outcomes``. The pipeline
+/// passes jobs from one to the next and rings the bells of the loops that feed it (claiming, reading images, calling,
+/// storing, keeping leases).
+///
 /// An actor on the event loop of the database's connections, so that a job passes from its row to its call and from
-/// the answer to the store without a change of thread. The loops that feed it (claiming, reading images,
-/// calling, storing, keeping leases) are tasks of `AnalysisWorker`; what they decide by lives here.
+/// the answer to the store without a change of thread.
 actor Pipeline {
-  /// One logical shard: what it is asked by, and what this worker knows of its lanes.
-  struct Shard {
-    let queue: WorkerQueue
-    /// One for each endpoint, in the order of the gates: each is claimed for by itself.
-    var claims: [ShardClaims]
-    /// Which endpoint is claimed for next.
-    var nextGate = 0
-    /// How often it was heard that something was queued here.
-    var wakeUps = 0
-  }
-
-  /// A lease of ours that is not wholly ended.
-  struct Lease {
-    let shard: Int16
-    var isQuarantined: Bool
-    var remaining: Int
-  }
-
-  let configuration: WorkerConfiguration
-  let loop: EventLoop
-  let log: Log
-  let meters: Meters
-
-  var shards: [Int16: Shard]
-  /// The shards that may have jobs, in the order in which they are claimed from.
-  var busyShards: [Int16] = []
-  /// When the database is asked next which shards have work, unless somebody does before.
-  var lookAt = EventLoop.now
-  var gates: [EndpointGate]
-  let gateOfKind: [AnalysisKind: Int]
-  var leaseIDs: LeaseIDs
-  var generator = SystemRandomNumberGenerator()
-
-  var leases: [Int64: Lease] = [:]
-  /// Claimed jobs whose image has not been asked for.
-  var toRead = FairLine<ClaimedJob>()
-  /// Held jobs whose image is not clean and was not cleaned here yet.
-  var unsanitized: Set<HeldJob> = []
-  /// What the last claim of a lane has brought.
-  var lanesFound: [Int16: [Lane: LaneFound]] = [:]
-  /// Tasks that wait for a job to call the endpoint for.
-  var idleSlots: [CheckedContinuation<ReadyJob?, Never>] = []
-  var inFlight = 0
-  /// Why no image can be decoded, as it was logged; nil since the last that was.
-  var reportedDecoderError: ImageDecoderError?
-  /// Outcomes that the queue has not been told, by shard.
-  var outcomes: [(shard: Int16, outcome: JobOutcome)] = []
-  /// Whether they are to be stored now.
-  var isStoreDue = false
-  /// Makes them due, unless they are before.
-  var flushTimer: TimerToken?
-  /// JobOutcomes that are being stored.
-  var storing = 0
-  /// Outcomes that somebody else's open transaction keeps from being stored.
-  var postponed: [HeldJob: Postponed] = [:]
-  /// The shards in which this worker has given a sign of life.
-  var shardsHeardIn: Set<Int16> = []
-  /// Whether a claim is under way, whose jobs are not counted yet.
-  var isClaiming = false
-  /// Whether the database can answer images with a claim, as far as is known.
-  var hasImagesOfClaim = true
-  /// Claims of which it is not known whether they were carried out.
-  var lostClaims: [LostClaim] = []
-
-  var stage = Stage.running
-  /// What operators have paused, as last heard.
-  var pauses: [OperatorPause] = []
-  /// What is sent of each type's images, as last heard.
-  private var imageRules: [AnalysisKind: ImageRules] = [:]
+  nonisolated let context: WorkerContext
+  var leases: Leases
+  var calls: Calls
+  var outcomes: Outcomes
+  private(set) var stage = Stage.running
   /// Why the run ends before its work is done.
-  var fault: JobQueueError?
+  private(set) var fault: JobQueueError?
 
-  /// Whether the database is away.
-  nonisolated let absence: DatabaseAbsence
   /// Rung when jobs are wanted.
   nonisolated let claimBell: Bell
   /// Rung when images are to be read.
@@ -108,96 +44,33 @@ actor Pipeline {
     static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }
   }
 
-  init(
-    _ configuration: WorkerConfiguration, identity: WorkerIdentity, shards: [Int16],
-    clients: [AnalysisKind: ModelClient], loop: EventLoop, log: Log, meters: Meters
-  ) {
-    self.configuration = configuration
-    self.loop = loop
-    self.log = log
-    self.meters = meters
-    absence = DatabaseAbsence(loop: loop)
-    claimBell = Bell(loop: loop)
-    readBell = Bell(loop: loop)
-    storeBell = Bell(loop: loop)
-    stageBell = Bell(loop: loop)
-    emptyBell = Bell(loop: loop)
-    leaseIDs = LeaseIDs(using: &generator)
-    // Types that name the same endpoint share one window and one breaker.
-    var gates: [EndpointGate] = []
-    var gateOfKind: [AnalysisKind: Int] = [:]
-    for kind in configuration.kinds {
-      guard let client = clients[kind] else { continue }
-      if let index = gates.firstIndex(where: { $0.name == client.endpoint.name }) {
-        gateOfKind[kind] = index
-      } else {
-        gateOfKind[kind] = gates.count
-        gates.append(
-          EndpointGate(
-            client: client, greatestWindow: configuration.concurrency,
-            callDuration: meters.callDuration(of: client.endpoint.name)))
-      }
-    }
-    self.gates = gates
-    self.gateOfKind = gateOfKind
-    let now = EventLoop.now
-    let claims = gates.indices.map { gate in
-      ShardClaims(kinds: configuration.kinds.filter { gateOfKind[$0] == gate }, now: now)
-    }
-    self.shards = Dictionary(
-      uniqueKeysWithValues: shards.map { shard in
-        let statements = WorkerStatements(shard: shard, worker: identity)
-        return (shard, Shard(queue: WorkerQueue(statements), claims: claims))
-      })
+  init(_ context: WorkerContext) {
+    self.context = context
+    calls = Calls(context)
+    leases = Leases(context, gates: calls.kindsOfGates)
+    outcomes = Outcomes(context)
+    claimBell = Bell(loop: context.loop)
+    readBell = Bell(loop: context.loop)
+    storeBell = Bell(loop: context.loop)
+    stageBell = Bell(loop: context.loop)
+    emptyBell = Bell(loop: context.loop)
   }
 
-  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+  nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
 
   /// Runs a loop in the isolation of the pipeline. The pools and connections are on the same executor: what a task of
   /// no isolation asks of one of them goes through the event loop's inbox, there and back, and of such ways there
   /// were twenty before a job's request.
   func run(_ body: @Sendable () async -> Void) async { await body() }
 
-  // MARK: How much there is
-
-  /// Jobs whose image is on its way.
-  var reading: Int { sum { $0.reading } }
-
-  /// Bytes of images that are here or on their way.
-  var imageBytes: Int { sum { $0.imageBytes } }
-
-  /// Jobs between claim and outcome that have not been called for.
-  var waiting: Int { toRead.count + sum { $0.reading + $0.ready.count } }
-
-  private func sum(_ count: (borrowing EndpointGate) -> Int) -> Int {
-    var sum = 0
-    for index in gates.indices { sum += count(gates[index]) }
-    return sum
-  }
+  /// Asks one of the three something, or tells it what concerns no other.
+  func with<R: Sendable>(_ body: @Sendable (isolated Pipeline) -> R) -> R { body(self) }
 
   /// Jobs between their claim and the store of their outcome.
-  var held: Int { waiting + inFlight + outcomes.count + storing + resting }
+  var held: Int { calls.held + outcomes.count }
 
   /// Whether there is nothing left to store that a worker waits for which is to end, and nothing can come.
-  var isStored: Bool { held == abandoned && !isClaiming }
-
-  /// How the endpoints share the jobs that may be held.
-  var jobShares: EndpointShares {
-    // A store that does not keep up (a database away) must stop the claims, or memory would grow.
-    let total =
-      configuration.concurrency + configuration.prefetch - (outcomes.count + postponed.count) / 4
-    return EndpointShares(total: max(0, total), endpoints: gates.count)
-  }
-
-  var holdsQuarantined: Bool { leases.values.contains { $0.isQuarantined } }
-
-  // MARK: Rules of images
-
-  /// By which rules images are cleaned from now on.
-  func follow(_ rules: [AnalysisKind: ImageRules]) { imageRules = rules }
-
-  /// By which rules images of a type are cleaned.
-  func imageRules(of kind: AnalysisKind) -> ImageRules { imageRules[kind] ?? .usual }
+  var isStored: Bool { held == outcomes.abandoned && !leases.isClaiming }
 
   // MARK: Stages
 
@@ -205,11 +78,10 @@ actor Pipeline {
   func advance(to next: Stage) {
     guard next > stage else { return }
     stage = next
-    if next >= .stopping { releaseWaiting() }
-    for slot in idleSlots { slot.resume(returning: nil) }
-    idleSlots = []
+    if next >= .stopping { release(calls.remove()) }
+    calls.endWaits()
     for bell in [claimBell, readBell, storeBell, stageBell] { bell.ring() }
-    absence.wakeAll()
+    context.outage.wakeAll()
   }
 
   /// Ends the run for a reason that no waiting mends.
@@ -218,34 +90,232 @@ actor Pipeline {
     advance(to: .stopping)
   }
 
-  /// Gives every job back that has not been called for.
-  func releaseWaiting() {
-    for job in toRead.remove(where: { _ in true }) { release(job) }
-    for index in gates.indices { releaseReady(ofGate: index) }
+  // MARK: Claiming
+
+  /// Whether a claim would find room.
+  private var mayClaim: Bool { stage == .running && calls.hasRoom(besides: outcomes.unstored) }
+
+  private func ringForClaims() {
+    if mayClaim { claimBell.ring() }
   }
 
-  /// The bytes of a job's image are needed no more.
-  func letGoImage(of job: ClaimedJob) {
-    guard let gate = gateOfKind[job.kind] else { return }
-    gates[gate].imageBytes -= job.imageBytes
+  /// How long the claiming loop may rest when nothing rings.
+  var claimRest: Duration {
+    // Without room nothing is asked; a call that ends rings.
+    let idlePoll = context.configuration.idlePoll
+    return mayClaim
+      ? max(.milliseconds(1), min(idlePoll, leases.restBeforePoll(at: EventLoop.now))) : idlePoll
   }
 
-  func releaseReady(ofGate index: Int, where isOver: (ReadyJob) -> Bool = { _ in true }) {
-    for ready in gates[index].ready.remove(where: isOver) {
-      letGoImage(of: ready.job)
-      release(ready.job)
+  /// The poll that is due before the next claim, if any: not before there is room for a claim.
+  func nextPoll() -> Leases.Poll? {
+    guard mayClaim, leases.restBeforePoll(at: EventLoop.now) <= .zero else { return nil }
+    return leases.poll()
+  }
+
+  /// A poll was answered.
+  func polled(_ poll: Leases.Poll, found: [Int16: ShardWork]) {
+    if leases.polled(poll, found: found) { claimBell.ring() }
+  }
+
+  /// Something was queued, or jobs came back: in a shard, or, where it is nil, nobody knows where.
+  func wakeUp(_ shard: Int16? = nil) {
+    if let shard { leases.wakeUp(shard) } else { leases.pollSoon() }
+    claimBell.ring()
+  }
+
+  /// The next claim worth making; nil when there is no room, nothing is worth asking, or the worker stops.
+  func nextClaim() -> Leases.ClaimRequest? {
+    guard mayClaim else { return nil }
+    let now = EventLoop.now
+    let unstored = outcomes.unstored
+    return leases.nextClaim(
+      paused: calls.paused(at: now), at: now, room: { calls.room(ofGate: $0, besides: unstored) },
+      imageBytes: { calls.imageBytesOfClaim(forGate: $0) })
+  }
+
+  /// Takes in what a claim brought.
+  func claimed(_ answer: Leases.ClaimAnswer, by request: Leases.ClaimRequest) {
+    leases.claimed(answer.leases, by: request)
+    for lease in answer.leases { for job in lease.jobs { take(job) } }
+    if !answer.images.isEmpty {
+      while let (job, image) = calls.nextRead(of: answer.images, in: request.shard) {
+        received(image, for: [job])
+      }
+    }
+    context.metrics.waiting.set(calls.waiting)
+    if calls.hasToRead { readBell.ring() }
+  }
+
+  private func take(_ job: ClaimedJob) {
+    guard stage == .running else { return release(job) }
+    if job.isExpired {
+      // No call was made.
+      record(
+        job,
+        .failed(
+          FailedAttempt(
+            lease: job.lease, job: job.id, decision: .dead, failureClass: .expired,
+            message: "The job was not started before its expiry.")))
+    } else if calls.isPausedByOperator(job.kind) || !leases.keeps(job) {
+      // Paused while the claim was on its way, or too many for the decoders.
+      release(job)
+    } else {
+      calls.waitForImage(job)
+    }
+  }
+
+  /// By which shares the priorities are claimed and served from now on.
+  func share(_ shares: LaneShares) {
+    leases.share(shares)
+    calls.share(shares)
+    context.configuration.imageDecoders.share(shares)
+  }
+
+  // MARK: Reading images
+
+  /// The next jobs whose images are read in one statement, of one shard; nil when there are none.
+  func nextRead() -> (shard: Int16, jobs: [ClaimedJob])? {
+    let request = calls.nextRead()
+    if request != nil, calls.hasToRead { readBell.ring() }
+    return request
+  }
+
+  /// An image came: every job of the request that shows it may be called for.
+  func received(_ image: StoredImage, for jobs: [ClaimedJob]) {
+    let now = EventLoop.now
+    for job in jobs {
+      if stage == .running, leases.shard(of: job.lease) != nil {
+        if !calls.ready(job, image, at: now) { release(job) }
+      } else {
+        calls.notRead(job)
+        if stage != .running { release(job) }  // else the lease went, and another worker has it
+      }
+    }
+    dispatch()
+  }
+
+  /// The statement failed: what did not come is asked for again.
+  func readFailed(_ jobs: [ClaimedJob]) {
+    for job in jobs { calls.notRead(job) }
+    guard stage == .running else { return release(jobs) }
+    for job in jobs where leases.shard(of: job.lease) != nil { calls.waitForImage(job) }
+  }
+
+  /// The database has no image for the jobs, or, with an error, cannot read it.
+  func unreadable(_ jobs: [ClaimedJob], _ error: JobQueueError? = nil) {
+    for job in jobs { record(job, calls.unreadable(job, error)) }
+  }
+
+  /// The reading tasks end: what has not been read goes back.
+  func giveUpReading() {
+    if stage != .running { release(calls.remove()) }
+  }
+
+  /// A job's image needs no decoder any more.
+  func cleaned(_ job: ClaimedJob) {
+    if leases.cleaned(job) { claimBell.ring() }
+  }
+
+  // MARK: Calling
+
+  /// The next job to call for; nil when the worker stops.
+  func nextJob() async -> ReadyJob? {
+    guard stage == .running else { return nil }
+    return await withCheckedContinuation { slot in
+      // Another task may have run between the guard above and here.
+      guard stage == .running else {
+        slot.resume(returning: nil)
+        return
+      }
+      calls.wait(slot)
+      dispatch()
+    }
+  }
+
+  /// Gives waiting slots what may begin now.
+  func dispatch() {
+    calls.dispatch()
+    // A call that ended may have made room under the limit on bytes.
+    if calls.hasToRead { readBell.ring() }
+    // After starting, not before: asked before, the window would run half empty.
+    ringForClaims()
+  }
+
+  /// The call for a job has ended.
+  func finished(_ ready: ReadyJob, _ outcome: CallOutcome, after duration: Duration) {
+    guard let ended = calls.ended(ready, outcome, after: duration) else { return }
+    release(ended.released)
+    record(ready.job, ended.outcome)
+    dispatch()
+  }
+
+  /// The job's image cannot be sent, and no call was made.
+  func unusableImage(_ ready: ReadyJob, _ why: UnusableImage) {
+    record(ready.job, calls.unusable(ready, why))
+    dispatch()
+  }
+
+  /// Takes note of the operators' pauses.
+  func obey(_ pauses: [OperatorPause]) {
+    let change = calls.obey(pauses)
+    release(change.released)
+    if change.resumes { wakeUp() }
+  }
+
+  // MARK: Storing
+
+  /// Keeps an outcome until it is stored, and sees to it that this is soon.
+  private func record(_ job: ClaimedJob, _ outcome: JobOutcome) {
+    cleaned(job)
+    guard let shard = leases.shard(of: job.lease) else {
+      // The lease went; the database would store nothing, and another worker has the job.
+      context.metrics.stale.add()
+      return
+    }
+    // With nothing else here there is nothing to wait for.
+    if outcomes.add(outcome, in: shard, isLast: stage != .running || calls.held == 0) {
+      storeBell.ring()
+    } else if !outcomes.hasTimer {
+      outcomes.setTimer(
+        context.loop.schedule(after: context.configuration.flushDelay) { [weak self] in
+          self?.assumeIsolated {
+            $0.outcomes.flush()
+            $0.storeBell.ring()
+          }
+        })
     }
   }
 
   /// A job goes back untouched.
-  func release(_ job: ClaimedJob) {
-    record(job, .released(HeldJob(lease: job.lease, job: job.id)))
-  }
-}
+  private func release(_ job: ClaimedJob) { record(job, .released(job.held)) }
 
-/// What became of a claimed job, to be told to the queue.
-enum JobOutcome: Sendable {
-  case completed(CompletedJob)
-  case failed(FailedAttempt)
-  case released(HeldJob)
+  private func release(_ jobs: [ClaimedJob]) {
+    for job in jobs { release(job) }
+  }
+
+  /// Takes what is to be stored now, of one shard; nil when there is nothing, or when more is to come first.
+  func nextStore() -> Outcomes.StoreRequest? { outcomes.nextStore(all: stage != .running) }
+
+  /// The database has answered for outcomes.
+  func stored(_ take: @Sendable (inout Outcomes) -> Outcomes.Answered) {
+    let answered = take(&outcomes)
+    for (job, outcome) in answered.busy {
+      outcomes.postpone(job, outcome, in: leases.shard(of: job.lease))
+      if leases.endQuarantine(of: job.lease) { claimBell.ring() }
+    }
+    if leases.ended(answered.ended) { claimBell.ring() }
+    if held == 0 { emptyBell.ring() }
+    ringForClaims()
+  }
+
+  // MARK: Leases
+
+  /// A heartbeat was answered: what is not ours any more was taken for lost, and runs elsewhere.
+  func heartbeatEnded(asked: [Int64], stillHeld: Set<Int64>) {
+    let lost = leases.heartbeatEnded(asked: asked, stillHeld: stillHeld, storing: outcomes.storing)
+    guard !lost.isEmpty else { return }
+    _ = calls.remove { lost.contains($0.lease) }
+    if stage == .running { claimBell.ring() }
+  }
 }

@@ -5,18 +5,15 @@ internal import Queue
 internal import Support
 internal import Synchronization
 
-/// Tells webhooks which jobs have ended: takes what is due, sends it and stores what came of it.
+/// Notifies webhooks of the jobs that have ended: takes what is due, sends it and stores what came of it.
 ///
 /// Each receiver has a task of its own with a few messages at once, and slow ones leave places for others
 /// (``ReceiverPlaces``), so that no slow or dead one holds up another, and none a job: nothing of the pipeline waits
 /// for it.
 struct WebhookCourier: Sendable {
-  let worker: AnalysisWorker
+  let context: WorkerContext
   let pipeline: Pipeline
-  let databases: WorkerDatabases
-  let shards: [Int16]
   let keys: KeyCache
-  let settings: WebhookSettings
 
   /// How many events of a receiver are taken at once.
   private static let batch = 32
@@ -24,14 +21,12 @@ struct WebhookCourier: Sendable {
   private static let batchTime: Duration = .seconds(10)
   /// How long what came of them is tried to be stored: until they would come back anyway.
   private static let storingTime: Duration = .seconds(40)
-  /// How long to leave alone what the role's rights do not allow, and what an older schema does not have.
-  private static let refusedFor: Duration = .seconds(60)
   private static let purgeEvery: Duration = .seconds(3600)
   private static let purgeSize = 10_000
   /// How long a draining worker goes on at its end.
   private static let lastTime: Duration = .seconds(60)
 
-  private var deadline: Duration { worker.configuration.statementDeadline }
+  private var settings: WebhookSettings { context.configuration.webhooks }
 
   /// Runs until the worker stops.
   func run() async {
@@ -42,18 +37,18 @@ struct WebhookCourier: Sendable {
   ///
   /// Apart from the caller's task, which may be cancelled by then.
   func deliverLast() async {
-    await Task(executorPreference: worker.loop) {
+    await Task(executorPreference: context.loop) {
       await deliver(until: EventLoop.now + Self.lastTime)
     }.value
   }
 
   /// - Parameter end: Nil to go on until the worker stops; else until nothing is due, and no longer than then.
   private func deliver(until end: ContinuousClock.Instant?) async {
-    let sender = WebhookSender(settings, loop: worker.loop)
+    let sender = WebhookSender(settings, loop: context.loop)
     let places = ReceiverPlaces(settings.receivers)
-    let bell = Bell(loop: worker.loop)
+    let bell = Bell(loop: context.loop)
     await withDiscardingTaskGroup { group in
-      var retries = Retries(worker: worker, what: "sending to webhooks", pipeline: pipeline)
+      var retries = Retries(context, what: "sending to webhooks", pipeline: pipeline)
       var purgeAt = EventLoop.now
       while !Task.isCancelled {
         if let end {
@@ -63,8 +58,7 @@ struct WebhookCourier: Sendable {
         }
         var rest = settings.every
         do throws(JobQueueError) {
-          let due = try await WorkerStatements.dueDeliveries(in: shards)
-            .run(on: databases.control, deadline: deadline)
+          let due = try await context.ask(WorkerStatements.dueDeliveries(in: context.shards))
           // Not always the same first: a receiver is sent events of one shard at a time.
           for shard in due.shuffled() {
             for batch in try await claim(shard, places) {
@@ -88,9 +82,9 @@ struct WebhookCourier: Sendable {
           }
           retries.succeeded()
         } catch {
-          if error.code == .permission || (error.underlying as? PostgreSQLError)?.isSchemaLacking == true {
+          if Retries.isRefused(error) {
             guard end == nil else { break }
-            rest = Self.refusedFor
+            rest = Retries.refusedFor
           } else {
             guard await retries.pause(after: error) else { break }
           }
@@ -101,10 +95,6 @@ struct WebhookCourier: Sendable {
       if end == nil { group.cancelAll() }
     }
     await sender.close()
-  }
-
-  private func statements(_ shard: Int16) -> WorkerStatements {
-    WorkerStatements(shard: shard, worker: worker.identity)
   }
 
   /// What is due in a shard, by receivers, as far as there is room for more of them.
@@ -124,14 +114,14 @@ struct WebhookCourier: Sendable {
   private func claim(
     _ shard: Int16, besides others: [Int32], _ webhooks: Int
   ) async throws(JobQueueError) -> [Delivery] {
-    try await statements(shard).claimDeliveries(busy: others, webhooks: webhooks, each: Self.batch)
-      .run(on: databases.control, deadline: deadline)
+    try await context.ask(
+      context.statements(of: shard).claimDeliveries(busy: others, webhooks: webhooks, each: Self.batch))
   }
 
   private func purge() async throws(JobQueueError) {
-    for shard in shards {
-      while try await statements(shard).purgeDeliveries(limit: Self.purgeSize)
-        .run(on: databases.control, deadline: deadline) >= Self.purgeSize
+    for shard in context.shards {
+      while try await context.ask(context.statements(of: shard).purgeDeliveries(limit: Self.purgeSize))
+        >= Self.purgeSize
       {}
     }
   }
@@ -141,9 +131,9 @@ struct WebhookCourier: Sendable {
   /// - Returns: Whether the receiver has taken all.
   private func deliver(_ batch: [Delivery], _ shard: Int16, _ sender: WebhookSender) async -> Bool {
     let outcomes: [DeliveryOutcome]
-    switch await secret(of: batch[0]) {
-    case .success(let secret): outcomes = await send(batch, shard, secret, sender)
-    case .failure(let problem):
+    do throws(SecretProblem) {
+      outcomes = await send(batch, shard, try await secret(of: batch[0]), sender)
+    } catch let problem {
       outcomes = batch.enumerated().map { index, delivery in
         index == 0
           ? DeliveryOutcome(delivery.event, .failed, failure: problem.message)
@@ -151,7 +141,7 @@ struct WebhookCourier: Sendable {
       }
     }
     for outcome in outcomes where outcome.kind != .released {
-      worker.meters.deliveries.add(outcome.kind.rawValue)
+      context.metrics.deliveries.add(outcome.kind.rawValue)
     }
     await store(outcomes, of: batch[0].webhook, shard)
     return outcomes.allSatisfy { $0.kind == .delivered }
@@ -161,25 +151,25 @@ struct WebhookCourier: Sendable {
     let message: String
   }
 
-  private func secret(of delivery: Delivery) async -> Result<WebhookSecret, SecretProblem> {
+  private func secret(of delivery: Delivery) async throws(SecretProblem) -> WebhookSecret {
     let id = KeyRing.keyID(ofFile: delivery.secret)
     guard let ring = await keys.found(id) else {
-      return .failure(SecretProblem(message: "this worker's key file lacks key \(id?.description ?? "?")"))
+      throw SecretProblem(message: "this worker's key file lacks key \(id?.description ?? "?")")
     }
     do throws(ImageEncryptionError) {
-      return .success(try WebhookSecret(delivery.secret, of: delivery.url, keys: ring))
+      return try WebhookSecret(delivery.secret, of: delivery.url, keys: ring)
     } catch {
-      return .failure(SecretProblem(message: "the secret does not open: it or the address was changed"))
+      throw SecretProblem(message: "the secret does not open: it or the address was changed")
     }
   }
 
   /// Sends a receiver its events, a few at once. After a failure, when its time is over and when the worker stops, the
-  /// others are given back; those that are on their way arrive.
+  /// others are released; those that are on their way arrive.
   private func send(
     _ batch: [Delivery], _ shard: Int16, _ secret: WebhookSecret, _ sender: WebhookSender
   ) async -> [DeliveryOutcome] {
     let end = EventLoop.now + Self.batchTime
-    let loop = worker.loop
+    let loop = context.loop
     return await withTaskGroup(of: DeliveryOutcome.self) { group in
       func add(_ delivery: Delivery) {
         group.addTask {
@@ -208,13 +198,12 @@ struct WebhookCourier: Sendable {
   ///
   /// Apart from the caller's task: one that is cancelled has sent what it has sent.
   private func store(_ outcomes: [DeliveryOutcome], of webhook: Int32, _ shard: Int16) async {
-    await Task(executorPreference: worker.loop) {
+    await Task(executorPreference: context.loop) {
       let end = EventLoop.now + Self.storingTime
-      var retries = Retries(worker: worker, what: "storing what was sent to webhooks", pipeline: pipeline)
+      var retries = Retries(context, what: "storing what was sent to webhooks", pipeline: pipeline)
       while EventLoop.now < end {
         do throws(JobQueueError) {
-          let off = try await statements(shard).finishDeliveries(outcomes)
-            .run(on: databases.control, deadline: deadline)
+          let off = try await context.ask(context.statements(of: shard).finishDeliveries(outcomes))
           log(outcomes, of: webhook, isOff: off.contains(webhook))
           return
         } catch {
@@ -230,9 +219,9 @@ struct WebhookCourier: Sendable {
       "webhook": .string("W\(webhook)"), "reason": .string(printable(failure.failure ?? "")),
     ]
     if isOff {
-      worker.log.error("A webhook was switched off; analysisctl webhooks replay switches it on", fields)
+      context.log.error("A webhook was switched off; analysisctl webhooks replay switches it on", fields)
     } else {
-      worker.log.warning("A webhook has not taken an event, which is sent again later", fields)
+      context.log.warning("A webhook has not taken an event, which is sent again later", fields)
     }
   }
 }

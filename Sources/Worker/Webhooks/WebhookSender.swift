@@ -120,7 +120,7 @@ struct WebhookMessage: Sendable, Equatable {
   }
 }
 
-/// How a worker tells webhooks of ended jobs.
+/// How a worker notifies webhooks of ended jobs.
 public struct WebhookSettings: Sendable {
   /// How often what is due is looked for.
   public var every: Duration = .seconds(1)

@@ -16,14 +16,14 @@ struct RetriesTests {
       WorkerConfiguration(database: ConnectionConfiguration()), clients: [:], loop: loop,
       log: Log(level: .error, format: .json, sink: MemorySink()), counters: Counters(), host: "test",
       processID: 1, version: "1.0")
-    let pipeline = Pipeline(
-      worker.configuration, identity: worker.identity, shards: [0], clients: [:], loop: loop, log: worker.log,
-      meters: worker.meters)
+    var context = worker.context
+    context.shards = [0]
+    let pipeline = Pipeline(context)
     await withTaskExecutorPreference(loop) {
       await withTaskGroup(of: [String].self) { group in
         for _ in 0..<20 {
-          group.addTask {
-            var retries = Retries(worker: worker, what: "keeping leases", pipeline: pipeline, leads: true)
+          group.addTask { [context] in
+            var retries = Retries(context, what: "keeping leases", pipeline: pipeline, leads: true)
             // Until they grow no more.
             for _ in 1...6 { _ = await retries.pause(after: away) }
             return await order(&retries, on: loop)

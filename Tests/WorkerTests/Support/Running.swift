@@ -60,7 +60,7 @@ final class Running: Sendable {
     configuration.rescueEvery = .milliseconds(100)
     configuration.heartbeat = .milliseconds(200)
     // What is said at the end is looked for by tests, on a busy machine too.
-    configuration.farewellDeadline = patience
+    configuration.shutdownGrace = patience
     configuration.listens = false
     configuration.retryPolicy = RetryPolicy(
       base: .milliseconds(1), cap: .milliseconds(1), freeCap: .milliseconds(1))
