@@ -19,9 +19,7 @@ struct DatabaseLoops {
       await disclaim()
       if let poll = await pipeline.nextPoll() {
         do throws(JobQueueError) {
-          await pipeline.polled(
-            poll,
-            found: try await context.ask(poll.statement))
+          await pipeline.polled(poll, found: try await context.ask(poll.statement))
         } catch {
           await pipeline.with { $0.leases.pollSoon() }
           guard await retries.pause(after: error) else { return }
@@ -45,15 +43,12 @@ struct DatabaseLoops {
     }
   }
 
-  private func claim(
-    _ request: Leases.ClaimRequest
-  ) async throws(JobQueueError) -> Leases.ClaimAnswer {
+  private func claim(_ request: Leases.ClaimRequest) async throws(JobQueueError) -> Leases.ClaimAnswer {
     try await context.failpoints.tryToPass(.beforeClaim)
     let began = EventLoop.now
     let answer = try await context.failpoints.during(.claimSent) { () async throws(JobQueueError) in
       guard let images = request.images else {
-        return Leases.ClaimAnswer(
-          leases: try await context.ask(request.statement))
+        return Leases.ClaimAnswer(leases: try await context.ask(request.statement))
       }
       return try await claim(request, with: images)
     }
