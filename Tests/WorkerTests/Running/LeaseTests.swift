@@ -81,13 +81,16 @@ struct LeaseTests {
         $0.prefetch = 6
       }
       try await eventually("calls") { backend.calls.count == 2 }
-      // As if the worker had been silent: rescue takes the lease, and the jobs are claimed anew.
+      // As if the worker had been silent: rescue takes its leases, and the jobs are claimed anew.
+      let held = try await queue.number("SELECT count(*)::int FROM analysis.lease")
+      let silent = """
+        UPDATE analysis.lease SET deadline = clock_timestamp() - interval '1 minute'
+        WHERE id = ANY ('\(try await queue.text("SELECT array_agg(id)::text FROM analysis.lease"))')
+        """
       try await eventually("the loss") {
-        _ = try await queue.pool.query(
-          "UPDATE analysis.lease SET deadline = clock_timestamp() - interval '1 minute' WHERE id = (SELECT min(id) FROM analysis.lease)"
-        )
+        try await queue.execute(silent)
         _ = try await queue.pool.query("SELECT * FROM analysis.rescue(0::smallint, 10, 0)")
-        return worker.count("leases_lost") >= 1
+        return worker.count("leases_lost") >= held
       }
       for _ in 0..<2 { gate.open() }
       try await eventually("all results") { try await queue.results == 8 }
