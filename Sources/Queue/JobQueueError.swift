@@ -107,6 +107,11 @@ extension JobQueueError {
       self = error
     } else if let error = error as? PostgreSQLError {
       self.init(postgreSQL: error, while: doing)
+    } else if let error = error as? UnknownValue {
+      self.init(
+        .unexpectedAnswer,
+        "The database named a \(error.what) that this program does not know: \(error.value).",
+        advice: "Use the program's version that belongs to the schema.")
     } else if error is CancellationError {
       self.init(.cancelled, "Cancelled while \(doing).", underlying: error)
     } else {

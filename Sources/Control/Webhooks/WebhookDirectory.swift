@@ -2,7 +2,7 @@ import PostgreSQL
 import Queue
 
 /// By what a webhook is known: `W3`.
-struct WebhookID: Hashable, Sendable, CustomStringConvertible {
+struct WebhookID: Hashable, Sendable, ColumnValue, CustomStringConvertible {
   /// The number.
   let value: Int32
 
@@ -10,6 +10,9 @@ struct WebhookID: Hashable, Sendable, CustomStringConvertible {
   init(_ value: Int32) {
     self.value = value
   }
+
+  /// The id with a number.
+  init(stored: Int32) { self.init(stored) }
 
   /// Reads `W3` or `3`; nil for anything else.
   init?(_ text: String) {
@@ -25,7 +28,9 @@ struct WebhookID: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// By what an event is known, to its receiver too: `evt_0_17`.
-struct WebhookEventID: Hashable, Sendable, CustomStringConvertible {
+struct WebhookEventID: Hashable, Sendable, CustomStringConvertible, RenamedColumns {
+  static let columns = ["number": "event"]
+
   /// The shard of the job that it is about.
   let shard: Int16
   /// Its number there.
@@ -51,7 +56,9 @@ struct WebhookEventID: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A webhook: of its address the host alone.
-struct Webhook: Sendable, Equatable {
+struct Webhook: Sendable, Equatable, RenamedColumns {
+  static let columns = ["id": "webhook"]
+
   /// Whose jobs it receives.
   enum Owner: Sendable, Equatable {
     /// Those of all users of a clinic, by its name.
@@ -89,15 +96,18 @@ struct Webhook: Sendable, Equatable {
 }
 
 /// What came of an event.
-struct WebhookEventState: Sendable, Equatable {
+struct WebhookEventState: Sendable, Equatable, Decodable {
   /// Whether it was delivered or given up.
   let isOver: Bool
   /// How often it has been tried.
   let attempts: Int
-  /// Whether it was delivered.
-  let isDelivered: Bool
+  /// When it was delivered, in seconds since 1970.
+  let deliveredAt: Double?
   /// Why it was not.
   let failure: String?
+
+  /// Whether it was delivered.
+  var isDelivered: Bool { deliveredAt != nil }
 }
 
 /// The webhooks of a database.
@@ -122,13 +132,8 @@ struct WebhookDirectory: Sendable {
   /// Those that the login sees, by number.
   func list() async throws(JobQueueError) -> [Webhook] {
     try await Statement(
-      SQLFunction(
-        "list_webhooks", 0, "o_webhook", "o_clinic", "o_user", "o_host", "o_has_findings", "o_created_at",
-        "o_last_success_at", "o_last_failure_at", "o_last_failure", "o_failures", "o_off_at", "o_off_reason",
-        "o_waiting", "o_due_since"), [], while: "listing the webhooks"
-    ) { rows in
-      try rows.map { try Webhook($0) }
-    }.run(on: database)
+      SQLFunction("list_webhooks", 0), as: [Webhook].self, while: "listing the webhooks"
+    ).run(on: database)
   }
 
   /// Adds one, with its secret as it is encrypted for its address.
@@ -149,10 +154,8 @@ struct WebhookDirectory: Sendable {
     let id = try await Statement(
       SQLFunction("add_webhook", 7),
       parameters + [.text(storable(url)), .bytes(secret), .bool(hasFindings), .bool(allowsPlainHTTP)],
-      while: "adding a webhook"
-    ) { rows in
-      try rows.single().int32IfPresent("add_webhook")
-    }.run(on: database, as: actor)
+      as: WebhookID?.self, while: "adding a webhook"
+    ).run(on: database, as: actor)
     guard let id else {
       switch owner {
       case .clinic(let name):
@@ -161,41 +164,30 @@ struct WebhookDirectory: Sendable {
       case .user(let name): throw UserDirectory.unknown(name)
       }
     }
-    return WebhookID(id)
+    return id
   }
 
   /// Removes one, with the events that were not sent yet.
   func remove(_ id: WebhookID, by actor: AuditActor?) async throws(JobQueueError) {
     try await Statement(
       SQLFunction("remove_webhook", 1), [.int32(id.value)], while: "removing webhook \(id)"
-    ) { _ in
-    }.run(on: database, as: actor)
+    ).run(on: database, as: actor)
   }
 
   /// Has a worker send one an event that is about no job.
   func test(_ id: WebhookID, by actor: AuditActor?) async throws(JobQueueError) -> WebhookEventID {
     try await Statement(
-      SQLFunction("test_webhook", 1, "o_shard", "o_event"), [.int32(id.value)], while: "testing webhook \(id)"
-    ) { rows in
-      let row = try rows.single()
-      return WebhookEventID(shard: try row.int16("o_shard"), number: try row.int64("o_event"))
-    }.run(on: database, as: actor)
+      SQLFunction("test_webhook", 1), [.int32(id.value)], as: WebhookEventID.self,
+      while: "testing webhook \(id)"
+    ).run(on: database, as: actor)
   }
 
   /// What came of an event; nil where there is none of that number any more.
   func state(of event: WebhookEventID) async throws(JobQueueError) -> WebhookEventState? {
     try await Statement(
-      SQLFunction(
-        "webhook_event_state", 2, "o_is_over", "o_attempts", "o_delivered_at", "o_failure"),
-      [.int16(event.shard), .int64(event.number)], while: "looking at an event of a webhook"
-    ) { rows in
-      try rows.first.map { row in
-        WebhookEventState(
-          isOver: try row.bool("o_is_over"), attempts: try row.int("o_attempts"),
-          isDelivered: try row.secondsIfPresent("o_delivered_at") != nil,
-          failure: try row.stringIfPresent("o_failure"))
-      }
-    }.run(on: database)
+      SQLFunction("webhook_event_state", 2), [.int16(event.shard), .int64(event.number)],
+      as: WebhookEventState?.self, while: "looking at an event of a webhook"
+    ).run(on: database)
   }
 
   /// Has events of one sent again, and switches it on if it was off; answers how many.
@@ -213,27 +205,30 @@ struct WebhookDirectory: Sendable {
     case .failed: parameters = [.timestamp(nil), .int16(nil), .int64(nil), .bool(true)]
     }
     return try await Statement(
-      SQLFunction("replay_webhook", 5), [.int32(id.value)] + parameters,
+      SQLFunction("replay_webhook", 5), [.int32(id.value)] + parameters, as: Int.self,
       while: "sending events of webhook \(id) again"
-    ) { rows in
-      try rows.single().int("replay_webhook")
-    }.run(on: database, as: actor)
+    ).run(on: database, as: actor)
   }
 
   // MARK: Keys
 
   /// How many secrets are under each key of the key file, by the key's number.
   func keys() async throws(JobQueueError) -> [Int64: Int] {
-    try await Statement(
-      SQLFunction("webhook_keys", 0, "o_key", "o_webhooks"), [], while: "counting the webhooks' keys"
-    ) { rows in
-      Dictionary(
-        uniqueKeysWithValues: try rows.map { (try $0.int64("o_key"), try $0.int("o_webhooks")) })
-    }.run(on: database)
+    let uses = try await Statement(
+      SQLFunction("webhook_keys", 0), as: [KeyUse].self, while: "counting the webhooks' keys"
+    ).run(on: database)
+    return Dictionary(uniqueKeysWithValues: uses.map { ($0.key, $0.webhooks) })
+  }
+
+  private struct KeyUse: Decodable {
+    let key: Int64
+    let webhooks: Int
   }
 
   /// A webhook's secret as it is encrypted, and the address for which it is.
-  struct StoredSecret: Sendable {
+  struct StoredSecret: Sendable, RenamedColumns {
+    static let columns = ["id": "webhook", "bytes": "secret"]
+
     /// The webhook.
     let id: WebhookID
     /// Its address; all of it but the host may be a secret.
@@ -245,44 +240,27 @@ struct WebhookDirectory: Sendable {
   /// The secrets of all webhooks, which the schema's owner may read.
   func secrets() async throws(JobQueueError) -> [StoredSecret] {
     try await Statement(
-      SQLFunction("webhook_secrets", 0, "o_webhook", "o_url", "o_secret"), [],
-      while: "reading the webhooks' secrets"
-    ) { rows in
-      try rows.map {
-        StoredSecret(
-          id: WebhookID(try $0.int32("o_webhook")), url: try $0.string("o_url"),
-          bytes: try $0.bytes("o_secret"))
-      }
-    }.run(on: database)
+      SQLFunction("webhook_secrets", 0), as: [StoredSecret].self, while: "reading the webhooks' secrets"
+    ).run(on: database)
   }
 
   /// Stores a secret as it is under another key; false where it was changed or removed meanwhile.
   func rewrap(_ secret: StoredSecret, to bytes: [UInt8]) async throws(JobQueueError) -> Bool {
     try await Statement(
       SQLFunction("rewrap_webhook", 3), [.int32(secret.id.value), .bytes(secret.bytes), .bytes(bytes)],
-      while: "putting a webhook's secret under another key"
-    ) { rows in
-      try rows.single().bool("rewrap_webhook")
-    }.run(on: database)
+      as: Bool.self, while: "putting a webhook's secret under another key"
+    ).run(on: database)
   }
 }
 
-extension Webhook {
-  /// One of the list.
-  fileprivate init(_ row: Row) throws(PostgreSQLError) {
-    id = WebhookID(try row.int32("o_webhook"))
-    let clinic = try row.stringIfPresent("o_clinic")
-    owner = if let clinic { .clinic(clinic) } else { .user(try row.stringIfPresent("o_user") ?? "") }
-    host = try row.string("o_host")
-    hasFindings = try row.bool("o_has_findings")
-    createdAt = try row.seconds("o_created_at")
-    lastSuccessAt = try row.secondsIfPresent("o_last_success_at")
-    lastFailureAt = try row.secondsIfPresent("o_last_failure_at")
-    lastFailure = try row.stringIfPresent("o_last_failure")
-    failures = try row.int("o_failures")
-    offAt = try row.secondsIfPresent("o_off_at")
-    offReason = try row.stringIfPresent("o_off_reason")
-    waiting = try row.int("o_waiting")
-    dueSince = try row.secondsIfPresent("o_due_since")
+extension Webhook.Owner: Decodable {
+  private enum CodingKeys: CodingKey { case clinic, user }
+
+  /// Reads the two columns, of which one has a name.
+  init(from decoder: any Decoder) throws {
+    let columns = try decoder.container(keyedBy: CodingKeys.self)
+    let clinic = try columns.decodeIfPresent(String.self, forKey: .clinic)
+    let user = try columns.decodeIfPresent(String.self, forKey: .user)
+    self = if let clinic { .clinic(clinic) } else { .user(user ?? "") }
   }
 }

@@ -49,8 +49,9 @@ public struct WaitingJobs: Sendable {
     var lanes: [Lane: BoundedCount] = [:]
     var scheduled = BoundedCount(0)
     for counted in try await database.run(shards.map { counts(in: $0, bound: bound) }).joined() {
-      lanes[counted.lane] = (lanes[counted.lane] ?? BoundedCount(0)) + counted.waiting
-      scheduled = scheduled + counted.scheduled
+      let waiting = BoundedCount(counted: counted.waiting, bound: bound)
+      lanes[counted.lane] = (lanes[counted.lane] ?? BoundedCount(0)) + waiting
+      scheduled = scheduled + BoundedCount(counted: counted.scheduled, bound: bound)
     }
     return WaitingJobs(
       lanes: lanes.filter { $0.value.value > 0 }.sorted { $0.key.code < $1.key.code }
@@ -58,21 +59,16 @@ public struct WaitingJobs: Sendable {
       scheduled: scheduled)
   }
 
-  private static func counts(
-    in shard: Int16, bound: Int
-  ) -> Statement<[(lane: Lane, waiting: BoundedCount, scheduled: BoundedCount)]> {
+  private struct Counted: Decodable {
+    let lane: Lane
+    let waiting, scheduled: Int
+  }
+
+  private static func counts(in shard: Int16, bound: Int) -> Statement<[Counted]> {
     Statement(
-      SQLFunction("count_lanes", 4, "o_lane", "o_waiting", "o_scheduled"),
+      SQLFunction("count_lanes", 4),
       [.int16(shard), .array(Lane.codes), .nullArray(of: Int64.self), .int32(Int32(clamping: bound + 1))],
-      while: "counting what waits"
-    ) { rows in
-      try rows.map { row in
-        (
-          try row.lane("o_lane"), BoundedCount(counted: try row.int("o_waiting"), bound: bound),
-          BoundedCount(counted: try row.int("o_scheduled"), bound: bound)
-        )
-      }
-    }
+      as: [Counted].self, while: "counting what waits")
   }
 }
 

@@ -2,7 +2,7 @@ public import PostgreSQL
 public import Support
 
 /// Something that an operator has paused, and that is paused still.
-public struct OperatorPause: Sendable, Equatable {
+public struct OperatorPause: Sendable, Equatable, Decodable {
   /// What is paused.
   public enum Scope: Sendable, Hashable, CustomStringConvertible {
     /// Every job.
@@ -89,15 +89,14 @@ extension OperatorPause.Scope {
   }
 }
 
-extension OperatorPause {
-  /// Reads a row of `analysis.pauses_in_force`.
-  init(_ row: Row) throws {
-    scope = try Scope(scope: row.string("o_scope"), name: row.string("o_name"))
-    reason = try row.stringIfPresent("o_reason")
-    by = try row.string("o_by")
-    since = try row.seconds("o_since")
-    until = try row.secondsIfPresent("o_until")
-    secondsLeft = try row.doubleIfPresent("o_seconds_left")
+extension OperatorPause.Scope: Decodable {
+  private enum CodingKeys: CodingKey { case scope, name }
+
+  /// Reads the two columns.
+  public init(from decoder: any Decoder) throws {
+    let columns = try decoder.container(keyedBy: CodingKeys.self)
+    try self.init(
+      scope: columns.decode(String.self, forKey: .scope), name: columns.decode(String.self, forKey: .name))
   }
 }
 
@@ -113,12 +112,7 @@ public struct PauseDirectory: Sendable {
   /// The pauses in force.
   public func inForce(deadline: Duration? = nil) async throws(JobQueueError) -> [OperatorPause] {
     try await Statement(
-      SQLFunction(
-        "pauses_in_force", 0, "o_scope", "o_name", "o_reason", "o_by", "o_since", "o_until", "o_seconds_left"),
-      [],
-      while: "reading the operators' pauses"
-    ) { rows in
-      try rows.map { try OperatorPause($0) }
-    }.run(on: database, deadline: deadline)
+      SQLFunction("pauses_in_force", 0), as: [OperatorPause].self, while: "reading the operators' pauses"
+    ).run(on: database, deadline: deadline)
   }
 }

@@ -2,9 +2,12 @@
 ///
 /// A test finds every one of these in the sources, and compares it with what the server has of the function.
 public struct SQLFunction: Sendable {
+  /// How the names of the columns begin that a function answers, where they are not those of a table.
+  static let prefix = "o_"
+
   /// `SELECT column, … FROM analysis.name($1, …)`.
   public let text: String
-  /// The columns that are read, in the order of the answer.
+  /// The columns that are read, in the order of the answer; none where the type into which it is decoded names them.
   public let columns: [String]
   private let name: String
   private let arguments: [String]
@@ -14,7 +17,7 @@ public struct SQLFunction: Sendable {
   /// - Parameters:
   ///   - name: the function's name, without the schema's.
   ///   - arguments: how many arguments it is given.
-  ///   - columns: those that are read; none of a function that answers one value, whose column has the function's name.
+  ///   - columns: those that are read one by one; none where a type names them.
   public init(_ name: String, _ arguments: Int, _ columns: String...) {
     self.init(
       name, (0..<arguments).map { "$\($0 + 1)" }, columns: columns.isEmpty ? [name] : columns)
@@ -39,6 +42,7 @@ public struct SQLFunction: Sendable {
   public func text(with arguments: [String]) -> String { Self.text(name, arguments, columns) }
 
   private static func text(_ name: String, _ arguments: [String], _ columns: [String]) -> String {
-    "SELECT \(columns.joined(separator: ", ")) FROM analysis.\(name)(\(arguments.joined(separator: ", ")))"
+    let selected = columns.isEmpty ? "*" : columns.joined(separator: ", ")
+    return "SELECT \(selected) FROM analysis.\(name)(\(arguments.joined(separator: ", ")))"
   }
 }

@@ -1,27 +1,85 @@
-package import PostgreSQL
-package import Support
+public import PostgreSQL
+public import Support
 
-/// Reads the domain's values from a row, and refuses numbers that this program does not know.
+extension JobID: ColumnValue {
+  /// The job of a number.
+  public init(stored: Int64) { self.init(stored) }
+}
+
+extension BatchID: ColumnValue {
+  /// The batch of a number.
+  public init(stored: Int64) { self.init(stored) }
+}
+
+extension Period: ColumnValue {
+  /// The month of a label.
+  public init(stored: Int16) throws {
+    guard let period = Period(label: stored) else { throw UnknownValue("month", stored) }
+    self = period
+  }
+}
+
+extension AnalysisKind: ColumnValue {
+  /// The type of a number.
+  public init(stored: Int16) throws {
+    guard let kind = AnalysisKind(code: stored) else { throw UnknownValue("type", stored) }
+    self = kind
+  }
+}
+
+extension Lane: ColumnValue {
+  /// The lane of a number.
+  public init(stored: Int16) throws {
+    guard let lane = Lane(code: stored) else { throw UnknownValue("lane", stored) }
+    self = lane
+  }
+}
+
+extension ClinicKind: ColumnValue {
+  /// What a clinic is; one of another kind is shown as a clinic.
+  public init(stored: String) { self = ClinicKind(rawValue: stored) ?? .clinic }
+}
+
+extension ConfidenceBand: ColumnValue {
+  /// The band of a number.
+  public init(stored: Int16) throws {
+    guard let band = ConfidenceBand(code: stored) else { throw UnknownValue("band", stored) }
+    self = band
+  }
+}
+
+extension JobState: ColumnValue {}
+extension Priority: ColumnValue {}
+
+extension Row {
+  /// The row as a type: each property is read from the column of its name, `o_created_at` for `createdAt`.
+  ///
+  /// - Parameter beside: properties that the row has no column for.
+  package func decode<T: Decodable>(_ type: T.Type, beside: [String: (any Sendable)?] = [:]) throws -> T {
+    try decode(type, prefix: SQLFunction.prefix, beside: beside)
+  }
+}
+
+extension Rows {
+  /// The answer as a type, as a ``Statement`` has it.
+  package func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    try decode(type, prefix: SQLFunction.prefix)
+  }
+}
+
+/// Reads the domain's values column by column where there are very many rows, and refuses what this program does not know.
 extension Row {
   package func jobID(_ column: some ColumnKey) throws(PostgreSQLError) -> JobID {
     JobID(try int64(column))
   }
 
-  package func period(_ column: some ColumnKey) throws -> Period {
-    let label = try int16(column)
-    guard let period = Period(label: label) else { throw Self.unknown("month", label) }
-    return period
-  }
+  package func period(_ column: some ColumnKey) throws -> Period { try Period(stored: int16(column)) }
 
   package func kind(_ column: some ColumnKey) throws -> AnalysisKind {
-    let code = try int16(column)
-    guard let kind = AnalysisKind(code: code) else { throw Self.unknown("type", code) }
-    return kind
+    try AnalysisKind(stored: int16(column))
   }
 
-  package func lane(_ column: some ColumnKey) throws -> Lane {
-    try Lane(known: int16(column))
-  }
+  package func lane(_ column: some ColumnKey) throws -> Lane { try Lane(stored: int16(column)) }
 
   /// A moment in seconds since 1970.
   package func seconds(_ column: some ColumnKey) throws(PostgreSQLError) -> Double {
@@ -32,33 +90,22 @@ extension Row {
   package func secondsIfPresent(_ column: some ColumnKey) throws(PostgreSQLError) -> Double? {
     try timestampIfPresent(column)?.secondsSince1970
   }
+}
 
+extension Row {
   /// A value of an enumeration that the database names by text.
   package func named<Value: RawRepresentable<String>>(_ column: some ColumnKey, _ type: Value.Type) throws
     -> Value
   {
     let text = try string(column)
-    guard let value = Value(rawValue: text) else {
-      throw JobQueueError(
-        .unexpectedAnswer, "The database named a \(type) that this program does not know: \(text).",
-        advice: "Use the program's version that belongs to the schema.")
-    }
+    guard let value = Value(rawValue: text) else { throw UnknownValue("\(type)", text) }
     return value
-  }
-
-  fileprivate static func unknown(_ what: String, _ code: Int16) -> JobQueueError {
-    JobQueueError(
-      .unexpectedAnswer, "The database named a \(what) that this program does not know: \(code).",
-      advice: "Use the program's version that belongs to the schema.")
   }
 }
 
 extension Lane {
   /// A lane by its number, which the database named.
-  package init(known code: Int16) throws {
-    guard let lane = Lane(code: code) else { throw Row.unknown("lane", code) }
-    self = lane
-  }
+  package init(known code: Int16) throws { try self.init(stored: code) }
 }
 
 /// A point in time as the parameter of a statement.

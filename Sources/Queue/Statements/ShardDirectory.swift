@@ -33,36 +33,41 @@ public struct ShardDirectory: Sendable {
   public func imageRules(deadline: Duration? = nil) async throws(JobQueueError) -> [AnalysisKind: ImageRules]
   {
     try await Statement(
-      SQLFunction("image_rules", 0, "o_type", "o_max_bytes", "o_keeps_png"), [],
-      while: "reading the rules of images"
+      SQLFunction("image_rules", 0), as: [RulesOfType].self, while: "reading the rules of images"
     ) { rows in
       var rules: [AnalysisKind: ImageRules] = [:]
       for row in rows {
-        rules[try row.named("o_type", AnalysisKind.self)] = ImageRules(
-          maxBytes: try row.int("o_max_bytes"), keepsPNG: try row.bool("o_keeps_png"))
+        guard let kind = AnalysisKind(rawValue: row.type) else { throw UnknownValue("type", row.type) }
+        rules[kind] = ImageRules(maxBytes: row.maxBytes, keepsPNG: row.keepsPNG)
       }
       return rules
     }.run(on: database, deadline: deadline)
   }
 
+  private struct RulesOfType: Decodable {
+    let type: String
+    let maxBytes: Int
+    let keepsPNG: Bool
+  }
+
   /// A setting of the installation; nil where there is none of that name.
   private func setting(_ name: String, deadline: Duration?) async throws(JobQueueError) -> String? {
     try await Statement(
-      SQLFunction("setting_value", 1), [.text(name)], while: "reading the setting \(name)"
-    ) { rows in
-      try rows.single().stringIfPresent("setting_value")
-    }.run(on: database, deadline: deadline)
+      SQLFunction("setting_value", 1), [.text(name)], as: String?.self, while: "reading the setting \(name)"
+    ).run(on: database, deadline: deadline)
   }
 
   /// The shard of each of some users; users need not exist for it.
   public func shards(of users: [String]) async throws(JobQueueError) -> [String: Int16] {
-    try await Statement(
-      SQLFunction("shards_of", 1, "o_user", "o_shard"), [.array(users)], while: "asking for users' shards"
-    ) { rows in
-      var shards: [String: Int16] = [:]
-      for row in rows { shards[try row.string("o_user")] = try row.int16("o_shard") }
-      return shards
-    }.run(on: database)
+    let homes = try await Statement(
+      SQLFunction("shards_of", 1), [.array(users)], as: [Home].self, while: "asking for users' shards"
+    ).run(on: database)
+    return Dictionary(homes.map { ($0.user, $0.shard) }) { $1 }
+  }
+
+  private struct Home: Decodable {
+    let user: String
+    let shard: Int16
   }
 
   /// The shard of a user, who need not exist for it.
@@ -79,21 +84,20 @@ public struct ShardDirectory: Sendable {
     let ids = jobs.map(\.value)
     let statements = shards.map { shard in
       Statement(
-        SQLFunction("locate", 2, "o_job", "o_period"), [.int16(shard), .array(ids)], while: "looking for jobs"
-      ) { rows in
-        try rows.map { (try $0.jobID("o_job"), JobLocation(shard: shard, period: try $0.period("o_period"))) }
-      }
+        SQLFunction("locate", 2), [.int16(shard), .array(ids)], as: [Located].self, beside: ["shard": shard],
+        while: "looking for jobs")
     }
-    var locations: [JobID: JobLocation] = [:]
-    for found in try await database.run(statements) {
-      for (job, location) in found { locations[job] = location }
-    }
-    return locations
+    return Dictionary(try await database.run(statements).joined().map { ($0.job, $0.location) }) { $1 }
+  }
+
+  private struct Located: Decodable {
+    let job: JobID
+    let location: JobLocation
   }
 }
 
 /// The shard and month in which a job lives.
-package struct JobLocation: Hashable, Sendable {
+package struct JobLocation: Hashable, Sendable, Decodable {
   package var shard: Int16
   package var period: Period
 }

@@ -17,6 +17,37 @@ public struct Statement<Output: Sendable>: Sendable {
     self.init(function.text, parameters, doing, read)
   }
 
+  /// A call whose answer is decoded by the names of a type's properties: an array has every row, an optional type the
+  /// first one if there is any, and every other type the only one.
+  ///
+  /// - Parameters:
+  ///   - beside: properties that the rows have no column for.
+  ///   - read: what becomes of it.
+  package init<Answer: Decodable & SendableMetatype>(
+    _ function: SQLFunction, _ parameters: [Parameter] = [], as type: Answer.Type,
+    beside: [String: (any Sendable)?] = [:], while doing: String,
+    read: @escaping @Sendable (Answer) throws -> Output
+  ) {
+    self.init(function, parameters, while: doing) { rows in
+      try read(rows.decode(type, prefix: SQLFunction.prefix, beside: beside))
+    }
+  }
+
+  /// The same, where the answer is what was asked for.
+  package init(
+    _ function: SQLFunction, _ parameters: [Parameter] = [], as type: Output.Type,
+    beside: [String: (any Sendable)?] = [:], while doing: String
+  ) where Output: Decodable {
+    self.init(function, parameters, as: type, beside: beside, while: doing) { $0 }
+  }
+
+  /// A call whose answer says nothing.
+  package init(
+    _ function: SQLFunction, _ parameters: [Parameter] = [], while doing: String
+  ) where Output == Void {
+    self.init(function, parameters, while: doing) { (_: Rows) in }
+  }
+
   /// A statement of a file below `sql/`, which asks the server itself or the tables of the migrator.
   package init(
     file path: String, _ parameters: [Parameter] = [], while doing: String,

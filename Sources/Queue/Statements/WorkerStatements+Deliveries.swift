@@ -2,7 +2,7 @@ import PostgreSQL
 public import Support
 
 /// An event that is to be sent to a webhook, taken by a worker for two minutes.
-public struct Delivery: Sendable, Equatable {
+public struct Delivery: Sendable, Equatable, Decodable {
   /// The webhook's number.
   public let webhook: Int32
   /// The event's number in its shard.
@@ -18,7 +18,7 @@ public struct Delivery: Sendable, Equatable {
   /// When the job ended, in seconds since 1970.
   public let at: Double
   /// How often it has been tried, this time included.
-  public let attempt: Int
+  public let attempts: Int
   /// What was found, a JSON object; nil where the webhook does not receive it.
   public let findings: String?
 }
@@ -52,56 +52,36 @@ extension WorkerStatements {
   /// Answers which of the shards have events to send.
   public static func dueDeliveries(in shards: [Int16]) -> Statement<[Int16]> {
     Statement(
-      SQLFunction("due_deliveries", 1, "o_shard"), [.array(shards)],
-      while: "looking for events to send to webhooks"
-    ) { rows in
-      try rows.map { try $0.int16("o_shard") }
-    }
+      SQLFunction("due_deliveries", 1), [.array(shards)], as: [Int16].self,
+      while: "looking for events to send to webhooks")
   }
 
   /// Takes events that are due, webhook by webhook: of at most so many webhooks that are not in `busy`, at most `each`
   /// of one.
   public func claimDeliveries(busy: [Int32], webhooks: Int, each: Int) -> Statement<[Delivery]> {
     Statement(
-      SQLFunction(
-        "claim_deliveries", 5, "o_webhook", "o_event", "o_url", "o_secret", "o_job", "o_state", "o_at",
-        "o_attempts", "o_findings"),
+      SQLFunction("claim_deliveries", 5),
       [
         .int16(shard), worker.parameter, .array(busy), .int32(Int32(clamping: webhooks)),
         .int32(Int32(clamping: each)),
-      ], while: "taking events to send to webhooks"
-    ) { rows in
-      try rows.map { row in
-        Delivery(
-          webhook: try row.int32("o_webhook"), event: try row.int64("o_event"), url: try row.string("o_url"),
-          secret: try row.bytes("o_secret"), job: try row.int64IfPresent("o_job").map { JobID($0) },
-          state: try row.string("o_state"), at: try row.seconds("o_at"),
-          attempt: try row.int("o_attempts"), findings: try row.jsonTextIfPresent("o_findings"))
-      }
-    }
+      ], as: [Delivery].self, while: "taking events to send to webhooks")
   }
 
   /// Stores what came of events; answers the webhooks that were switched off by it.
   public func finishDeliveries(_ outcomes: [DeliveryOutcome]) -> Statement<[Int32]> {
     Statement(
-      SQLFunction("finish_deliveries", 6, "o_webhook"),
+      SQLFunction("finish_deliveries", 6),
       [
         .int16(shard), worker.parameter, .array(outcomes.map(\.event)),
         .array(outcomes.map(\.kind.rawValue)), .array(outcomes.map { $0.failure.map(storable) }),
         .array(outcomes.map { $0.delay.map(milliseconds) }),
-      ], while: "recording what was sent to webhooks"
-    ) { rows in
-      try rows.map { try $0.int32("o_webhook") }
-    }
+      ], as: [Int32].self, while: "recording what was sent to webhooks")
   }
 
   /// Removes events of long ago, at most so many; answers how many.
   public func purgeDeliveries(limit: Int) -> Statement<Int> {
     Statement(
       SQLFunction("purge_deliveries", 2), [.int16(shard), .int32(Int32(clamping: limit))],
-      while: "removing events that were sent long ago"
-    ) { rows in
-      try rows.single().int("purge_deliveries")
-    }
+      as: Int.self, while: "removing events that were sent long ago")
   }
 }

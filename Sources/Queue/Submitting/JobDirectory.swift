@@ -134,15 +134,18 @@ public struct JobDirectory: Sendable {
       .sorted { ($0.0.period, $0.0.shard) < ($1.0.period, $1.0.shard) }
   }
 
+  private struct Ended: Decodable {
+    let job: JobID
+    let state: JobState
+  }
+
   private func finishedStates(
     _ jobs: [JobID], at location: JobLocation
   ) async throws(JobQueueError) -> [(JobID, JobState)] {
     try await Statement(
-      SQLFunction("jobs_ended", 3, "o_job", "o_state"),
+      SQLFunction("jobs_ended", 3),
       [.int16(location.shard), .int16(location.period.label), .array(jobs.map(\.value))],
-      while: "waiting for jobs"
-    ) { rows in
-      try rows.map { (try $0.jobID("o_job"), try $0.named("o_state", JobState.self)) }
-    }.run(on: database)
+      as: [Ended].self, while: "waiting for jobs"
+    ).run(on: database).map { ($0.job, $0.state) }
   }
 }

@@ -23,13 +23,13 @@ public struct PictureInQuestion: Sendable, Equatable {
   /// Asks for the indices of those that are paid for.
   static func statement(_ pictures: [PictureInQuestion], shard: Int16) -> Statement<[Int]> {
     Statement(
-      SQLFunction("billed_before", 5, "o_index"),
+      SQLFunction("billed_before", 5),
       [
         .int16(shard), .array(pictures.map(\.user)), .array(pictures.map(\.kind.code)),
         .array(pictures.map(\.key)), .array(pictures.map(\.sha256)),
-      ], while: "asking what is paid for already"
-    ) { rows in
-      try rows.map { try $0.int("o_index") - 1 }.filter(pictures.indices.contains)
+      ], as: [Int].self, while: "asking what is paid for already"
+    ) { places in
+      places.map { $0 - 1 }.filter(pictures.indices.contains)
     }
   }
 }

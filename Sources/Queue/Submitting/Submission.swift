@@ -1,3 +1,4 @@
+public import PostgreSQL
 public import Support
 
 /// The image of a job that is submitted.
@@ -133,7 +134,10 @@ public enum SubmitOutcome: Sendable, Equatable {
 }
 
 /// How an image was encrypted before it was submitted. The database keeps it and can do nothing with it.
-public struct StoredKey: Sendable, Equatable {
+public struct StoredKey: Sendable, Equatable, RenamedColumns {
+  /// It says which key encrypted it.
+  public static let columns = ["keyID": "encryptedBy"]
+
   /// The number of the key file's key under which the image's own key is.
   public var keyID: Int64
   /// The image's own key, encrypted under that one: 72 bytes.

@@ -63,10 +63,7 @@ public actor Submitter {
   /// Makes a batch; with a key that this login has given before, answers the batch that was made then.
   public func openBatch(name: String?, key: String?) async throws(JobQueueError) -> BatchID {
     let statement = Statement(
-      SQLFunction("open_batch", 2), [.text(name), .text(key)], while: "making a batch"
-    ) { rows in
-      BatchID(try rows.single().int64("open_batch"))
-    }
+      SQLFunction("open_batch", 2), [.text(name), .text(key)], as: BatchID.self, while: "making a batch")
     return try await persistently { () async throws(JobQueueError) in
       try await statement.run(on: self.database, deadline: self.limits.deadline)
     }
@@ -87,7 +84,7 @@ public actor Submitter {
           .array(part.map { $0.key.map(Self.countable) }),
         ],
         while: "counting what was refused"
-      ) { _ in }.run(on: database, deadline: limits.deadline)
+      ).run(on: database, deadline: limits.deadline)
     }
   }
 

@@ -1,5 +1,5 @@
 /// What a clinic is; the endpoint's back-end numbers them 1, 2 and 3 (`app_jenis`).
-public enum ClinicKind: String, Sendable, CaseIterable {
+public enum ClinicKind: String, Sendable, CaseIterable, Decodable {
   case clinic
   case pharmacy
   /// Both in one house.

@@ -11,7 +11,10 @@ struct CalledFunctionTests {
     let file: String
     let name: String
     let arguments: Int
-    let columns: [String]
+    /// What is read: with the prefix where it is read column by column, without where a type names the columns.
+    let columns: Set<String>
+    /// Whether it is read as a value of one column, whatever that is called.
+    let isValue: Bool
   }
 
   /// What the server has of a function.
@@ -23,19 +26,46 @@ struct CalledFunctionTests {
   private static let sourceOfCalls = "Queue/Schema/SQLFunction.swift"
 
   private static func calls() throws -> [Call] {
+    let types = try DecodedTypes()
     let pattern = #/SQLFunction\(\s*"(\w+)",\s*(\d+)((?:,\s*"\w+")*)\s*\)/#
     return try sources(with: "SQLFunction(").filter { $0 != sourceOfCalls }.flatMap { file in
       let text = try String(contentsOfFile: packagePath("Sources/\(file)"), encoding: .utf8)
-      let calls = text.matches(of: pattern).map { match in
-        let columns = match.output.3.matches(of: #/"(\w+)"/#).map { String($0.output.1) }
-        return Call(
-          file: file, name: String(match.output.1), arguments: Int(match.output.2) ?? -1,
-          columns: columns.isEmpty ? [String(match.output.1)] : columns)
-      }
+      let matches = text.matches(of: pattern)
       #expect(
-        calls.count == text.components(separatedBy: "SQLFunction(").count - 1,
+        matches.count == text.components(separatedBy: "SQLFunction(").count - 1,
         "\(file) has a call that is not written out")
-      return calls
+      var reading = ""
+      return try matches.indices.reversed().map { index in
+        let match = matches[index]
+        let next = index + 1 < matches.count ? matches[index + 1].range.lowerBound : text.endIndex
+        let rest = text[match.range.upperBound..<next]
+        // Of two calls between which a condition chooses, what follows the second reads the answer of both.
+        if rest.contains(where: { !$0.isWhitespace && $0 != ":" }) {
+          // What is read stands in the same function, or in the same list of properties.
+          reading = String(rest[..<(rest.firstRange(of: #/\n(?:  )?\}\n/#)?.lowerBound ?? rest.endIndex)])
+        }
+        let named = Set(match.output.3.matches(of: #/"(\w+)"/#).map { String($0.output.1) })
+        let read = named.isEmpty ? try Self.columns(reading, in: file, types) : named
+        return Call(
+          file: file, name: String(match.output.1), arguments: Int(match.output.2) ?? -1, columns: read ?? [],
+          isValue: read == nil)
+      }
+    }
+  }
+
+  /// The columns that are read in what follows a call; nil where it is a value of one column.
+  private static func columns(_ text: String, in file: String, _ types: DecodedTypes) throws -> Set<String>? {
+    let given = text.firstMatch(of: #/beside: \[([^\]]*(?:\[\w+\]\(\))?[^\]]*)\]/#)?.output.1 ?? ""
+    let besides = Set(given.matches(of: #/"(\w+)":/#).map { String($0.output.1) })
+    let decoded = text.matches(of: #/(?:as: |decode\()([^"{}]*?)\.self\b/#).map { String($0.output.1) }
+    if let only = decoded.first, decoded.count == 1,
+      try types.columns(of: only, in: file, without: besides) == nil
+    {
+      return nil
+    }
+    let byName = text.matches(of: #/(?:row|\$0|\))\.\w+\("(\w+)"/#).map { String($0.output.1) }
+    return try decoded.reduce(into: Set(byName)) {
+      $0.formUnion(try types.columns(of: $1, in: file, without: besides) ?? [])
     }
   }
 
@@ -75,14 +105,18 @@ struct CalledFunctionTests {
       let functions = try await Self.functions(queue)
       let calls = try Self.calls()
       #expect(calls.count > 60)
+      #expect(calls.count { !$0.columns.isEmpty } > 80)
       for call in calls {
         guard let function = functions[call.name] else {
           Issue.record("\(call.file): there is no function \(call.name)")
           continue
         }
         #expect(function.arguments.contains(call.arguments), "\(call.file): arguments of \(call.name)")
-        let unknown = Set(call.columns).subtracting(function.columns)
+        let unknown = call.columns.filter {
+          !function.columns.contains($0) && !function.columns.contains("o_\($0)")
+        }
         #expect(unknown.isEmpty, "\(call.file): columns of \(call.name)")
+        if call.isValue { #expect(function.columns.count == 1, "\(call.file): the value of \(call.name)") }
       }
     }
   }
