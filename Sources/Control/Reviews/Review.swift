@@ -3,7 +3,7 @@ import Queue
 import Support
 
 /// What a clinician says of an analysis.
-enum Verdict: String, Sendable, CaseIterable {
+enum Verdict: String, Sendable, CaseIterable, ColumnValue {
   /// The primary condition is right.
   case agree
   /// It is not.
@@ -13,7 +13,9 @@ enum Verdict: String, Sendable, CaseIterable {
 }
 
 /// A clinician's present verdict of a job's analysis.
-struct Review: Sendable, Equatable {
+struct Review: Sendable, Equatable, RenamedColumns {
+  static let columns = ["reviewer": "by"]
+
   /// The job.
   let job: JobID
   /// The month in which the job counts.
@@ -61,7 +63,7 @@ struct ReviewFilter: Sendable, Equatable {
 }
 
 /// What was said of a job at one moment.
-struct ReviewRemark: Sendable, Equatable {
+struct ReviewRemark: Sendable, Equatable, Decodable {
   /// A verdict, or a comment.
   enum Said: Sendable, Equatable {
     /// A version of a verdict, and since when it is replaced by another, in seconds since 1970; nil: it is present.
@@ -78,8 +80,25 @@ struct ReviewRemark: Sendable, Equatable {
   let said: Said
 }
 
+extension ReviewRemark.Said: Decodable {
+  private enum CodingKeys: CodingKey { case comment, verdict, version, replacedAt }
+
+  /// Reads the columns, of which those of the verdict are empty or the comment's.
+  init(from decoder: any Decoder) throws {
+    let row = try decoder.container(keyedBy: CodingKeys.self)
+    self =
+      if let comment = try row.decodeIfPresent(String.self, forKey: .comment) {
+        .comment(comment)
+      } else {
+        .verdict(
+          try row.decode(Verdict.self, forKey: .verdict), version: try row.decode(Int.self, forKey: .version),
+          replacedAt: try row.decodeIfPresent(Double.self, forKey: .replacedAt))
+      }
+  }
+}
+
 /// What came of a review.
-struct ReviewOutcome: Sendable, Equatable {
+struct ReviewOutcome: Sendable, Equatable, Decodable {
   /// The number of the login's present verdict; 0: it has given none.
   let version: Int
   /// What the login's verdict was before; nil: it had given none.

@@ -2,7 +2,7 @@ import PostgreSQL
 import Queue
 
 /// By what a share is known: `S12`.
-struct ShareID: Hashable, Sendable, CustomStringConvertible {
+struct ShareID: Hashable, Sendable, ColumnValue, CustomStringConvertible {
   /// The number.
   let value: Int64
 
@@ -10,6 +10,9 @@ struct ShareID: Hashable, Sendable, CustomStringConvertible {
   init(_ value: Int64) {
     self.value = value
   }
+
+  /// The id with a number.
+  init(stored: Int64) { self.init(stored) }
 
   /// Reads `S12` or `12`; nil for anything else.
   init?(_ text: String) {
@@ -25,7 +28,9 @@ struct ShareID: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A share: a user lets a clinician or a carer read their analyses.
-struct Share: Sendable, Equatable {
+struct Share: Sendable, Equatable, RenamedColumns {
+  static let columns = ["id": "share", "owner": "user"]
+
   /// With whom a user shares.
   enum Reader: Sendable, Equatable {
     /// The login of a clinician.
@@ -82,35 +87,31 @@ struct ShareDirectory: Sendable {
     let id = try await Statement(
       SQLFunction("request_share", 6),
       [.int16(try await shards.shard(of: user)), .text(user)] + parameters
-        + [.timestamp(timestamp(expiresAt))], while: "requesting a share of user \(user)"
-    ) { rows in
-      try rows.single().int64IfPresent("request_share")
-    }.run(on: database, as: actor)
+        + [.timestamp(timestamp(expiresAt))], as: ShareID?.self, while: "requesting a share of user \(user)"
+    ).run(on: database, as: actor)
     guard let id else { throw UserDirectory.unknown(user) }
-    return ShareID(id)
+    return id
   }
 
   /// Accepts a share that was requested of this login.
   ///
   /// - Throws: `notFound` for one that is not this login's; `badRow` for one that has ended.
   func accept(_ id: ShareID, by actor: AuditActor? = nil) async throws(JobQueueError) {
-    try await require(id, SQLFunction("accept_share", 1), "accepting share \(id)", actor)
+    let accepting = Statement(
+      SQLFunction("accept_share", 1), [.int64(id.value)], as: Bool.self, while: "accepting share \(id)")
+    try require(id, try await accepting.run(on: database, as: actor))
   }
 
   /// Ends a share; one that has ended stays as it is.
   ///
   /// - Throws: `notFound` for one that is not this login's to end.
   func revoke(_ id: ShareID, by actor: AuditActor? = nil) async throws(JobQueueError) {
-    try await require(id, SQLFunction("revoke_share", 1), "revoking share \(id)", actor)
+    let revoking = Statement(
+      SQLFunction("revoke_share", 1), [.int64(id.value)], as: Bool.self, while: "revoking share \(id)")
+    try require(id, try await revoking.run(on: database, as: actor))
   }
 
-  private func require(
-    _ id: ShareID, _ function: SQLFunction, _ doing: String, _ actor: AuditActor?
-  ) async throws(JobQueueError) {
-    let column = function.columns[0]
-    let isDone = try await Statement(function, [.int64(id.value)], while: doing) { rows in
-      try rows.single().bool(column)
-    }.run(on: database, as: actor)
+  private func require(_ id: ShareID, _ isDone: Bool) throws(JobQueueError) {
     guard isDone else {
       throw JobQueueError(
         .notFound, "There is no share \(id) for this login.", advice: "Look with analysisctl share list.")
@@ -127,27 +128,21 @@ struct ShareDirectory: Sendable {
     user: String? = nil, after: ShareID? = nil, limit: Int = 100
   ) async throws(JobQueueError) -> [Share] {
     try await Statement(
-      SQLFunction(
-        "list_shares", 3, "o_share", "o_user", "o_clinician", "o_carer", "o_state", "o_requested_at",
-        "o_accepted_at", "o_expires_at", "o_revoked_at"),
+      SQLFunction("list_shares", 3),
       [.text(user.map(storable)), .int64(after?.value ?? 0), .int32(Int32(min(max(1, limit), 1000)))],
-      while: "listing shares"
-    ) { rows in
-      try rows.map { try Share($0) }
-    }.run(on: database)
+      as: [Share].self, while: "listing shares"
+    ).run(on: database)
   }
 }
 
-extension Share {
-  fileprivate init(_ row: Row) throws(PostgreSQLError) {
-    let clinician = try row.stringIfPresent("o_clinician")
-    let carer = try row.stringIfPresent("o_carer")
-    self.init(
-      id: ShareID(try row.int64("o_share")), owner: try row.string("o_user"),
-      reader: clinician.map { .clinician($0) } ?? .carer(carer),
-      state: try row.string("o_state"), requestedAt: try row.seconds("o_requested_at"),
-      acceptedAt: try row.secondsIfPresent("o_accepted_at"),
-      expiresAt: try row.secondsIfPresent("o_expires_at"),
-      revokedAt: try row.secondsIfPresent("o_revoked_at"))
+extension Share.Reader: Decodable {
+  private enum CodingKeys: CodingKey { case clinician, carer }
+
+  /// Reads the two columns, of which one at most has a name.
+  init(from decoder: any Decoder) throws {
+    let columns = try decoder.container(keyedBy: CodingKeys.self)
+    let clinician = try columns.decodeIfPresent(String.self, forKey: .clinician)
+    let carer = try columns.decodeIfPresent(String.self, forKey: .carer)
+    self = clinician.map { .clinician($0) } ?? .carer(carer)
   }
 }
