@@ -77,24 +77,20 @@ struct BatchDirectory: Sendable {
   private func heads(
     _ batch: BatchID?, before: BatchID?, limit: Int
   ) async throws(JobQueueError) -> (batches: [BatchStatus], end: BatchID?) {
-    try await Statement(
-      SQLFunction("list_batches", 4, "o_batch", "o_name", "o_created_at", "o_login", "o_refused"),
+    let found = try await Statement(
+      SQLFunction("list_batches", 4),
       [
         .int64(batch?.value), .int64(before?.value), .int32(Int32(clamping: limit)),
         .int32(Int32(clamping: Self.looks)),
       ],
+      as: [Found<BatchStatus, BatchEnd>].self, beside: ["counts": BatchCounts(), "queue": nil],
       while: "reading the batches"
-    ) { rows in
-      var found: (batches: [BatchStatus], end: BatchID?) = ([], nil)
-      for row in rows {
-        if try row.isNull("o_created_at") {
-          found.end = BatchID(try row.int64("o_batch"))
-        } else {
-          found.batches.append(try BatchStatus(row))
-        }
-      }
-      return found
-    }.run(on: database)
+    ).run(on: database)
+    return (found.compactMap(\.item), found.compactMap(\.end).last?.batch)
+  }
+
+  private struct BatchEnd: Decodable {
+    let batch: BatchID
   }
 
   /// The batches with what all shards have of them.
@@ -103,7 +99,7 @@ struct BatchDirectory: Sendable {
     let parts = try await database.run(
       shards.shards().map { BatchCounts.statement(of: heads.map(\.id), shard: $0) })
     var counts: [BatchID: BatchCounts] = [:]
-    for (batch, part) in parts.joined() { counts[batch, default: BatchCounts()].add(part) }
+    for part in parts.joined() { counts[part.batch, default: BatchCounts()].add(part.counts) }
     let isOpen = counts.values.contains { $0.open > 0 }
     let queue = isOpen ? try await QueueState.statement.run(on: database) : nil
     return heads.map { head in

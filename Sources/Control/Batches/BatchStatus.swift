@@ -3,7 +3,9 @@ import Queue
 import Support
 
 /// A batch and how far it is.
-struct BatchStatus: Sendable, Equatable {
+struct BatchStatus: Sendable, Equatable, RenamedColumns {
+  static let columns = ["id": "batch"]
+
   /// The batch.
   let id: BatchID
   /// What the submitter called it; nil where it has no name, or has none any more.
@@ -19,27 +21,6 @@ struct BatchStatus: Sendable, Equatable {
   /// Whether jobs are run; nil where that is not known.
   var queue: QueueState?
 
-  /// A batch with its parts.
-  init(
-    id: BatchID, name: String?, createdAt: Double, login: String?, refused: Int?, counts: BatchCounts
-  ) {
-    self.id = id
-    self.name = name
-    self.createdAt = createdAt
-    self.login = login
-    self.refused = refused
-    self.counts = counts
-  }
-}
-
-extension BatchStatus {
-  /// Reads a row of `analysis.list_batches`.
-  init(_ row: Row) throws {
-    self.init(
-      id: BatchID(try row.int64("o_batch")), name: try row.stringIfPresent("o_name"),
-      createdAt: try row.seconds("o_created_at"), login: try row.stringIfPresent("o_login"),
-      refused: try row.int32IfPresent("o_refused").map(Int.init), counts: BatchCounts())
-  }
 }
 
 extension BatchStatus {
@@ -82,7 +63,7 @@ struct BatchList: Sendable, Equatable {
 }
 
 /// How many jobs a batch has, and how they ended.
-struct BatchCounts: Sendable, Equatable {
+struct BatchCounts: Sendable, Equatable, Decodable {
   /// All of them.
   var jobs = 0
   /// Those with an analysis.
@@ -126,28 +107,23 @@ struct BatchCounts: Sendable, Equatable {
   }
 
   /// Asks one shard.
-  static func statement(of batches: [BatchID], shard: Int16) -> Statement<[(BatchID, BatchCounts)]> {
+  static func statement(of batches: [BatchID], shard: Int16) -> Statement<[OfBatch]> {
     Statement(
-      SQLFunction(
-        "batch_counts", 2, "o_batch", "o_jobs", "o_succeeded", "o_dead", "o_cancelled", "o_lately",
-        "o_last_at"),
-      [.int16(shard), .array(batches.map(\.value))], while: "counting the jobs of batches"
-    ) { rows in
-      try rows.map { row in
-        (
-          BatchID(try row.int64("o_batch")),
-          BatchCounts(
-            jobs: try row.int("o_jobs"), succeeded: try row.int("o_succeeded"), dead: try row.int("o_dead"),
-            cancelled: try row.int("o_cancelled"), lately: try row.int("o_lately"),
-            lastAt: try row.secondsIfPresent("o_last_at"))
-        )
-      }
-    }
+      SQLFunction("batch_counts", 2), [.int16(shard), .array(batches.map(\.value))], as: [OfBatch].self,
+      while: "counting the jobs of batches")
+  }
+
+  /// The counts of one shard.
+  struct OfBatch: Decodable {
+    let batch: BatchID
+    let counts: BatchCounts
   }
 }
 
 /// Why jobs of a batch are dead.
-struct BatchCause: Sendable, Equatable {
+struct BatchCause: Sendable, Equatable, RenamedColumns {
+  static let columns = ["failureClass": "class", "lastJob": "job"]
+
   /// The class of failure, as it is stored.
   let failureClass: String
   /// The endpoint's code.
@@ -157,25 +133,10 @@ struct BatchCause: Sendable, Equatable {
   /// The last of them.
   var lastJob: JobID
 
-  /// A cause with its parts.
-  init(failureClass: String, code: String?, count: Int, lastJob: JobID) {
-    self.failureClass = failureClass
-    self.code = code
-    self.count = count
-    self.lastJob = lastJob
-  }
-
   /// Asks one shard.
   static func statement(of batch: BatchID, shard: Int16, limit: Int) -> Statement<[BatchCause]> {
     Statement(
-      SQLFunction("batch_causes", 3, "o_class", "o_code", "o_count", "o_job"),
-      [.int16(shard), .int64(batch.value), .int32(Int32(clamping: limit))], while: "reading why jobs died"
-    ) { rows in
-      try rows.map {
-        BatchCause(
-          failureClass: try $0.string("o_class"), code: try $0.stringIfPresent("o_code"),
-          count: try $0.int("o_count"), lastJob: try $0.jobID("o_job"))
-      }
-    }
+      SQLFunction("batch_causes", 3), [.int16(shard), .int64(batch.value), .int32(Int32(clamping: limit))],
+      as: [BatchCause].self, while: "reading why jobs died")
   }
 }

@@ -36,39 +36,39 @@ public struct FailedJobPage: Sendable, Equatable {
   let isCutShort: Bool
 }
 
-extension FailedJob {
-  static let function = SQLFunction(
-    "list_dead", 5, "o_job", "o_ended_at", "o_user", "o_kind", "o_period", "o_lane", "o_created_at",
-    "o_attempts", "o_class", "o_code", "o_status", "o_message", "o_source_name", "o_worker", "o_host", "o_pid"
-  )
+/// A row of `analysis.list_dead`.
+private struct DeadJob: Decodable {
+  let job: JobID
+  let user: String
+  let kind: AnalysisKind
+  let lane: Lane
+  let period: Period
+  let createdAt, endedAt: Double
+  let attempts: Int
+  let sourceName: String?
+  let `class`, message: String
+  let code, host: String?
+  let status, pid: Int?
+  let worker: Int64?
 
-  /// Reads a row of it.
-  init(_ row: Row, shard: Int16) throws {
-    summary = JobSummary(
-      id: try row.jobID("o_job"), shard: shard, user: try row.string("o_user"), kind: try row.kind("o_kind"),
-      lane: try row.lane("o_lane"), state: .dead, period: try row.period("o_period"),
-      createdAt: try row.seconds("o_created_at"), runAt: nil, expiresAt: nil,
-      finishedAt: try row.seconds("o_ended_at"), attempts: try row.int("o_attempts"),
-      sourceName: try row.stringIfPresent("o_source_name"))
-    failureClass = try row.string("o_class")
-    code = try row.stringIfPresent("o_code")
-    status = try row.int16IfPresent("o_status").map(Int.init)
-    message = try row.string("o_message")
-    worker = try row.int64IfPresent("o_worker")
-    let host = try row.stringIfPresent("o_host")
-    let pid = try row.int32IfPresent("o_pid")
-    workerName = host.map { [$0, pid.map { "\($0)" }].compactMap { $0 }.joined(separator: " ") }
+  func failed(in shard: Int16) -> FailedJob {
+    FailedJob(
+      summary: JobSummary(
+        id: job, shard: shard, user: user, kind: kind, lane: lane, state: .dead, period: period,
+        createdAt: createdAt, runAt: nil, expiresAt: nil, finishedAt: endedAt, attempts: attempts,
+        sourceName: sourceName),
+      failureClass: `class`, code: code, status: status, message: message, worker: worker,
+      workerName: JobHolder.name(host: host, pid: pid))
+  }
+
+  /// Where a search ended.
+  struct End: Decodable {
+    let job: JobID
+    let endedAt: Double
   }
 }
 
 extension JobDirectory {
-  /// What a page has of one shard.
-  private struct FailedPart: Sendable {
-    var jobs: [FailedJob] = []
-    /// The last job that was looked at, if the search ended there.
-    var end: TimeCursor?
-  }
-
   /// A page of failed jobs, those that died last first.
   ///
   /// - Parameters:
@@ -83,8 +83,9 @@ extension JobDirectory {
     let parts = try await database.run(
       shards.map { Self.failedPart(filter, shard: $0, after: after, limit: wanted + 1) })
     // Nothing is known of a shard's jobs behind the job where it stopped looking.
-    let end = parts.compactMap(\.end).max()
-    let jobs = parts.flatMap(\.jobs).filter { job in end.map { job.cursor >= $0 } ?? true }
+    let end = parts.joined().compactMap(\.end).map { TimeCursor(at: $0.endedAt, job: $0.job) }.max()
+    let jobs = zip(shards, parts).flatMap { shard, part in part.compactMap { $0.item?.failed(in: shard) } }
+      .filter { job in end.map { job.cursor >= $0 } ?? true }
       .sorted { $0.cursor > $1.cursor }
     if jobs.count > wanted {
       return FailedJobPage(
@@ -95,23 +96,12 @@ extension JobDirectory {
 
   private static func failedPart(
     _ filter: JobFilter, shard: Int16, after: TimeCursor?, limit: Int
-  ) -> Statement<FailedPart> {
+  ) -> Statement<[Found<DeadJob, DeadJob.End>]> {
     Statement(
-      FailedJob.function,
+      SQLFunction("list_dead", 5),
       [
         .int16(shard), filter.parameter, .timestamp(timestamp(after?.at)), .int64(after?.job.value),
         .int32(Int32(clamping: limit)),
-      ], while: "listing failed jobs"
-    ) { rows in
-      var part = FailedPart()
-      for row in rows {
-        if try row.stringIfPresent("o_user") == nil {
-          part.end = TimeCursor(at: try row.seconds("o_ended_at"), job: try row.jobID("o_job"))
-        } else {
-          part.jobs.append(try FailedJob(row, shard: shard))
-        }
-      }
-      return part
-    }
+      ], as: [Found<DeadJob, DeadJob.End>].self, while: "listing failed jobs")
   }
 }

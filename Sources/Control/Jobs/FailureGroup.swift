@@ -62,18 +62,14 @@ extension JobDirectory {
 
   private static func groups(in shard: Int16, looks: Int) -> Statement<FailureGroups> {
     Statement(
-      SQLFunction(
-        "failure_groups", 2, "o_state", "o_is_all", "o_class", "o_code", "o_status", "o_start", "o_count",
-        "o_first_at", "o_last_at", "o_job", "o_message"),
-      [.int16(shard), .int32(Int32(clamping: looks))], while: "grouping the jobs that failed"
+      SQLFunction("failure_groups", 2), [.int16(shard), .int32(Int32(clamping: looks))],
+      as: [GroupRow].self, while: "grouping the jobs that failed"
     ) { rows in
       var part = FailureGroups()
       for row in rows {
-        let isDead = try row.string("o_state") == JobState.dead.rawValue
-        let isAll = try row.bool("o_is_all")
-        if isDead { part.isAllDead = isAll } else { part.isAllRetrying = isAll }
-        guard let failureClass = try row.stringIfPresent("o_class") else { continue }
-        let group = try FailureGroup(row, failureClass, isDead ? .dead : .scheduled)
+        let isDead = row.state == JobState.dead.rawValue
+        if isDead { part.isAllDead = row.isAll } else { part.isAllRetrying = row.isAll }
+        guard let group = row.group else { continue }
         if isDead { part.dead.append(group) } else { part.retrying.append(group) }
       }
       return part
@@ -81,19 +77,25 @@ extension JobDirectory {
   }
 }
 
-extension FailureGroup {
-  fileprivate init(_ row: Row, _ failureClass: String, _ state: JobState) throws {
-    self.state = state
-    cause = FailureCause(
-      failureClass, status: try row.int16IfPresent("o_status").map(Int.init) ?? 0,
-      code: try row.stringIfPresent("o_code") ?? "", messageStart: try row.string("o_start"))
-    count = try row.int("o_count")
-    firstAt = try row.seconds("o_first_at")
-    lastAt = try row.seconds("o_last_at")
-    job = try row.jobID("o_job")
-    message = try row.stringIfPresent("o_message") ?? ""
-  }
+/// A group, or that a state has none.
+private struct GroupRow: Decodable {
+  let state: String
+  let isAll: Bool
+  let `class`, code, start, message: String?
+  let status, count: Int?
+  let firstAt, lastAt: Double?
+  let job: JobID?
 
+  var group: FailureGroup? {
+    guard let `class`, let start, let count, let firstAt, let lastAt, let job else { return nil }
+    return FailureGroup(
+      state: state == JobState.dead.rawValue ? .dead : .scheduled,
+      cause: FailureCause(`class`, status: status ?? 0, code: code ?? "", messageStart: start), count: count,
+      firstAt: firstAt, lastAt: lastAt, job: job, message: message ?? "")
+  }
+}
+
+extension FailureGroup {
   /// The same cause in two shards.
   fileprivate func joined(with other: FailureGroup) -> FailureGroup {
     var group = job > other.job ? self : other
@@ -121,17 +123,23 @@ extension JobDirectory {
 
   private static func causes(of jobs: [JobID], in shard: Int16) -> Statement<[(JobID, FailureCause)]> {
     Statement(
-      SQLFunction("deaths_of", 2, "o_job", "o_class", "o_code", "o_status", "o_start"),
-      [.int16(shard), .array(jobs.map(\.value))], while: "reading why jobs are dead"
-    ) { rows in
-      try rows.map { row in
+      SQLFunction("deaths_of", 2), [.int16(shard), .array(jobs.map(\.value))], as: [Death].self,
+      while: "reading why jobs are dead"
+    ) { deaths in
+      deaths.map { death in
         (
-          try row.jobID("o_job"),
+          death.job,
           FailureCause(
-            try row.string("o_class"), status: try row.int16IfPresent("o_status").map(Int.init) ?? 0,
-            code: try row.stringIfPresent("o_code") ?? "", messageStart: try row.string("o_start"))
+            death.class, status: death.status ?? 0, code: death.code ?? "", messageStart: death.start)
         )
       }
     }
+  }
+
+  private struct Death: Decodable {
+    let job: JobID
+    let `class`, start: String
+    let code: String?
+    let status: Int?
   }
 }

@@ -1,4 +1,4 @@
-import PostgreSQL
+public import PostgreSQL
 import Queue
 internal import Support
 
@@ -25,11 +25,15 @@ struct JobDetail: Sendable, Equatable {
 }
 
 /// The worker that has a running job, as far as it is known.
-struct JobHolder: Sendable, Equatable {
+struct JobHolder: Sendable, Equatable, RenamedColumns {
+  static let columns = ["heartbeatAgo": "silentSeconds"]
+
   /// The worker's number, as its log and the status name it.
   let worker: Int64
-  /// Its machine and process; nil before its first sign of life.
-  let name: String?
+  /// Its machine; nil before its first sign of life.
+  let host: String?
+  /// Its process; nil before its first sign of life.
+  let pid: Int?
   /// Its version.
   let version: String?
   /// When it started, in seconds since 1970.
@@ -40,29 +44,20 @@ struct JobHolder: Sendable, Equatable {
   let deadline: Double
   /// Where it sends jobs of the type, as it last reported.
   let endpoints: [String]
-}
 
-extension JobHolder {
-  static let function = SQLFunction(
-    "job_holder", 2, "o_worker", "o_deadline", "o_host", "o_pid", "o_version", "o_started_at",
-    "o_silent_seconds", "o_endpoints")
+  /// Its machine and process; nil before its first sign of life.
+  var name: String? { Self.name(host: host, pid: pid) }
 
-  /// Reads a row of it.
-  init(_ row: Row) throws {
-    worker = try row.int64("o_worker")
-    let host = try row.stringIfPresent("o_host")
-    let pid = try row.int32IfPresent("o_pid")
-    name = host.map { [$0, pid.map { "\($0)" }].compactMap { $0 }.joined(separator: " ") }
-    version = try row.stringIfPresent("o_version")
-    startedAt = try row.secondsIfPresent("o_started_at")
-    heartbeatAgo = try row.doubleIfPresent("o_silent_seconds")
-    deadline = try row.seconds("o_deadline")
-    endpoints = try row.array("o_endpoints", of: String.self)
+  /// A worker's machine and process.
+  static func name(host: String?, pid: Int?) -> String? {
+    host.map { [$0, pid.map { "\($0)" }].compactMap { $0 }.joined(separator: " ") }
   }
 }
 
 /// An attempt that failed.
-struct AttemptRecord: Sendable, Equatable {
+struct AttemptRecord: Sendable, Equatable, RenamedColumns {
+  static let columns = ["failureClass": "class", "worker": "workerID"]
+
   /// Which attempt it was, from 1.
   let attempt: Int
   /// When it was recorded, in seconds since 1970.
@@ -89,30 +84,15 @@ struct AttemptRecord: Sendable, Equatable {
   let worker: Int64
 }
 
-extension AttemptRecord {
-  static let function = SQLFunction(
-    "job_attempts", 2, "attempt", "at", "class", "code", "message", "error_id", "status", "calls",
-    "maybe_counted", "consumed", "endpoint", "worker_id")
-
-  /// Reads a row of it.
-  init(_ row: Row) throws {
-    attempt = try row.int("attempt")
-    at = try row.seconds("at")
-    failureClass = try row.string("class")
-    code = try row.stringIfPresent("code")
-    message = try row.stringIfPresent("message")
-    errorID = try row.stringIfPresent("error_id")
-    status = try row.int16IfPresent("status").map(Int.init)
-    calls = Int(try row.int16IfPresent("calls") ?? 0)
-    maybeCounted = try row.boolIfPresent("maybe_counted") ?? false
-    consumed = try row.boolIfPresent("consumed") ?? true
-    endpoint = try row.stringIfPresent("endpoint")
-    worker = try row.int64("worker_id")
-  }
-}
-
 /// An analysis as it is stored.
-public struct StoredResult: Sendable, Equatable {
+public struct StoredResult: Sendable, Equatable, RenamedColumns {
+  /// The columns of the database, whose names are short.
+  public static let columns = [
+    "conditionsJSON": "conditions", "isSerious": "serious", "advisesConsultation": "consult",
+    "endpointSaysSerious": "endpointSerious", "endpointAdvisesConsultation": "endpointConsult",
+    "callMilliseconds": "callMs",
+  ]
+
   /// The analysis's id at the endpoint.
   let analysisID: String
   /// When the endpoint says that it answered, in seconds since 1970.
@@ -143,33 +123,10 @@ public struct StoredResult: Sendable, Equatable {
   public let attempt: Int
 }
 
-extension StoredResult {
-  static let function = SQLFunction(
-    "results_of", 2, "job_id", "analysis_id", "answered_at", "finished_at", "conditions", "serious",
-    "consult",
-    "endpoint_serious", "endpoint_consult", "calls", "call_ms", "model", "endpoint", "version", "attempt")
-
-  /// Reads a row of it.
-  init(_ row: Row) throws {
-    analysisID = try row.stringIfPresent("analysis_id") ?? ""
-    answeredAt = try row.secondsIfPresent("answered_at")
-    finishedAt = try row.seconds("finished_at")
-    conditionsJSON = try row.jsonTextIfPresent("conditions") ?? "[]"
-    isSerious = try row.boolIfPresent("serious")
-    advisesConsultation = try row.boolIfPresent("consult")
-    endpointSaysSerious = try row.boolIfPresent("endpoint_serious")
-    endpointAdvisesConsultation = try row.boolIfPresent("endpoint_consult")
-    calls = Int(try row.int16IfPresent("calls") ?? 0)
-    callMilliseconds = try row.int32IfPresent("call_ms").map(Int.init)
-    model = try row.stringIfPresent("model")
-    endpoint = try row.stringIfPresent("endpoint")
-    version = try row.stringIfPresent("version")
-    attempt = try row.int("attempt")
-  }
-}
-
 /// Why a job died.
-struct JobDeath: Sendable, Equatable {
+struct JobDeath: Sendable, Equatable, RenamedColumns {
+  static let columns = ["failureClass": "class"]
+
   /// Attempts that counted.
   let attempts: Int
   /// The class of the last failure, as it is stored.
@@ -184,20 +141,4 @@ struct JobDeath: Sendable, Equatable {
   let calls: Int
   /// The HTTP status of the last failure; nil when there was no answer.
   let status: Int?
-}
-
-extension JobDeath {
-  static let function = SQLFunction(
-    "job_death", 2, "attempts", "class", "code", "message", "failed_at", "calls", "status")
-
-  /// Reads a row of it.
-  init(_ row: Row) throws {
-    attempts = try row.int("attempts")
-    failureClass = try row.string("class")
-    code = try row.stringIfPresent("code")
-    message = try row.stringIfPresent("message")
-    failedAt = try row.seconds("failed_at")
-    calls = try row.int("calls")
-    status = try row.int16IfPresent("status").map(Int.init)
-  }
 }

@@ -1,9 +1,9 @@
-import PostgreSQL
+public import PostgreSQL
 public import Queue
 public import Support
 
 /// What cancelling a job came to.
-public enum CancelOutcome: String, Sendable, CaseIterable {
+public enum CancelOutcome: String, Sendable, CaseIterable, ColumnValue {
   /// It is cancelled, by this call or an earlier one.
   case cancelled
   /// It was analysed before.
@@ -42,7 +42,7 @@ public enum UncancelOutcome: Sendable, Equatable {
   case busy
 
   /// Why a job stays as it is.
-  public enum Reason: String, Sendable, CaseIterable {
+  public enum Reason: String, Sendable, CaseIterable, ColumnValue {
     /// It was cancelled more than a day ago.
     case tooLate = "too_late"
     /// Its image has been removed.
@@ -60,10 +60,8 @@ extension JobDirectory {
   /// Since when cancellations can be undone, by the server's clock, in seconds since 1970.
   func uncancelFrom() async throws(JobQueueError) -> Double {
     try await Statement(
-      SQLFunction("uncancel_from", 0), [], while: "asking which cancellations can be undone"
-    ) { rows in
-      try rows.single().seconds("uncancel_from")
-    }.run(on: database)
+      SQLFunction("uncancel_from", 0), as: Double.self, while: "asking which cancellations can be undone"
+    ).run(on: database)
   }
 
   /// Cancels jobs and gives their quota units back. A running job is cancelled too: what its worker brings
@@ -78,14 +76,24 @@ extension JobDirectory {
       jobs.map { ($0, CancelOutcome.unknown) }, uniquingKeysWith: { first, _ in first })
     for (shard, jobs) in Self.byShard(locations) {
       let answers = try await Statement(
-        SQLFunction("cancel", 2, "o_job", "o_outcome"), [.int16(shard), .array(jobs.map(\.value))],
+        SQLFunction("cancel", 2), [.int16(shard), .array(jobs.map(\.value))], as: [Cancelled].self,
         while: "cancelling jobs"
-      ) { rows in
-        try rows.map { (try $0.jobID("o_job"), try $0.named("o_outcome", CancelOutcome.self)) }
-      }.run(on: database, as: actor)
-      for (job, outcome) in answers { outcomes[job] = outcome }
+      ).run(on: database, as: actor)
+      for answer in answers { outcomes[answer.job] = answer.outcome }
     }
     return outcomes
+  }
+
+  private struct Cancelled: Decodable {
+    let job: JobID
+    let outcome: CancelOutcome
+  }
+
+  /// What became of a job that was to be queued again.
+  private struct Requeued: Decodable {
+    let job: JobID
+    let outcome: String
+    let period: Period?
   }
 
   /// Queues dead jobs again; each takes a unit of the present month, the lowest numbers first.
@@ -107,27 +115,28 @@ extension JobDirectory {
   func requireRight(toRetry: Bool) async throws(JobQueueError) {
     let none: [Parameter] = [.int16(0), .array([Int64]())]
     try await Statement(
-      toRetry ? SQLFunction("retry_dead", 2, "o_job") : SQLFunction("cancel", 2, "o_job"), none,
+      toRetry ? SQLFunction("retry_dead", 2) : SQLFunction("cancel", 2), none,
       while: toRetry ? "retrying dead jobs" : "cancelling jobs"
-    ) { _ in }.run(on: database)
+    ).run(on: database)
   }
 
   private func retryDead(
     _ jobs: [JobID], in shard: Int16, by actor: AuditActor?
   ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
     try await Statement(
-      SQLFunction("retry_dead", 2, "o_job", "o_outcome", "o_period"),
-      [.int16(shard), .array(jobs.map(\.value))], while: "retrying dead jobs"
+      SQLFunction("retry_dead", 2), [.int16(shard), .array(jobs.map(\.value))], as: [Requeued].self,
+      while: "retrying dead jobs"
     ) { rows in
       var outcomes: [JobID: RetryOutcome] = [:]
       for row in rows {
-        switch try row.string("o_outcome") {
-        case "requeued": outcomes[try row.jobID("o_job")] = .requeued(try row.period("o_period"))
-        case "quota": outcomes[try row.jobID("o_job")] = .quota
-        case "image_gone": outcomes[try row.jobID("o_job")] = .imageGone
-        case "busy": outcomes[try row.jobID("o_job")] = .busy
-        default: outcomes[try row.jobID("o_job")] = .notDead
-        }
+        outcomes[row.job] =
+          switch (row.outcome, row.period) {
+          case ("requeued", let period?): .requeued(period)
+          case ("quota", _): .quota
+          case ("image_gone", _): .imageGone
+          case ("busy", _): .busy
+          default: .notDead
+          }
       }
       return outcomes
     }.run(on: database, as: actor)
@@ -145,18 +154,18 @@ extension JobDirectory {
       jobs.map { ($0, UncancelOutcome.untouched(.unknown)) }, uniquingKeysWith: { first, _ in first })
     for (shard, jobs) in Self.byShard(locations) {
       let answers = try await Statement(
-        SQLFunction("uncancel", 2, "o_job", "o_outcome", "o_period"),
-        [.int16(shard), .array(jobs.map(\.value))], while: "undoing cancellations"
+        SQLFunction("uncancel", 2), [.int16(shard), .array(jobs.map(\.value))], as: [Requeued].self,
+        while: "undoing cancellations"
       ) { rows in
         try rows.map { row -> (JobID, UncancelOutcome) in
           let outcome: UncancelOutcome =
-            switch try row.string("o_outcome") {
-            case "requeued": .requeued(try row.period("o_period"))
-            case "quota": .quota
-            case "busy": .busy
-            default: .untouched(try row.named("o_outcome", UncancelOutcome.Reason.self))
+            switch (row.outcome, row.period) {
+            case ("requeued", let period?): .requeued(period)
+            case ("quota", _): .quota
+            case ("busy", _): .busy
+            default: .untouched(try UncancelOutcome.Reason(stored: row.outcome))
             }
-          return (try row.jobID("o_job"), outcome)
+          return (row.job, outcome)
         }
       }.run(on: database, as: actor)
       for (job, outcome) in answers { outcomes[job] = outcome }

@@ -35,11 +35,12 @@ extension JobDirectory {
     let wanted = min(max(1, limit), 10_000)
     let looks = max(1, Self.looks / shards.count)
     // Each shard may have all that is wanted, and one more tells that the page is not the last.
-    let parts = try await database.run(
-      shards.map { Self.part(filter, shard: $0, after: after, limit: wanted + 1, looks: looks) })
+    let found = try await database.run(
+      shards.map { Self.part(filter, shard: $0, after: after, limit: wanted + 1, looks: looks) }
+    ).joined()
     // Nothing is known of a shard's jobs behind the job where it stopped looking.
-    let end = parts.compactMap(\.end).max()
-    let jobs = parts.flatMap(\.jobs).filter { job in end.map { job.cursor >= $0 } ?? true }
+    let end = found.compactMap(\.end).max()
+    let jobs = found.compactMap(\.item).filter { job in end.map { job.cursor >= $0 } ?? true }
       .sorted { $0.cursor > $1.cursor }
     if jobs.count > wanted {
       return JobListPage(
@@ -90,37 +91,34 @@ extension JobDirectory {
     guard let summary = try await summaries([job], at: location).first else { return nil }
     let key: [Parameter] = [.int16(location.shard), .int64(job.value)]
     let attempts = try await Statement(
-      AttemptRecord.function, key, while: "reading the attempts of job \(job)"
-    ) { rows in
-      try rows.map { try AttemptRecord($0) }
-    }.run(on: database)
+      SQLFunction("job_attempts", 2), key, as: [AttemptRecord].self,
+      while: "reading the attempts of job \(job)"
+    ).run(on: database)
     let label = try await Statement(
-      SQLFunction("job_label_of", 3, "o_batch", "o_reference"),
-      [.int16(location.shard), .int16(location.period.label), .int64(job.value)],
+      SQLFunction("job_label_of", 3),
+      [.int16(location.shard), .int16(location.period.label), .int64(job.value)], as: JobLabel?.self,
       while: "reading the batch of job \(job)"
-    ) { rows in
-      try rows.first.map {
-        (
-          batch: try $0.int64IfPresent("o_batch").map(BatchID.init),
-          reference: try $0.stringIfPresent("o_reference")
-        )
-      }
-    }.run(on: database)
+    ).run(on: database)
     let death =
       summary.state != .dead
       ? nil
-      : try await Statement(JobDeath.function, key, while: "reading why job \(job) is dead") { rows in
-        try rows.first.map { try JobDeath($0) }
-      }.run(on: database)
+      : try await Statement(
+        SQLFunction("job_death", 2), key, as: JobDeath?.self, while: "reading why job \(job) is dead"
+      ).run(on: database)
     let holder =
       summary.state != .running
       ? nil
-      : try await Statement(JobHolder.function, key, while: "reading who has job \(job)") { rows in
-        try rows.first.map { try JobHolder($0) }
-      }.run(on: database)
+      : try await Statement(
+        SQLFunction("job_holder", 2), key, as: JobHolder?.self, while: "reading who has job \(job)"
+      ).run(on: database)
     return JobDetail(
       summary: summary, attempts: attempts, result: nil, death: death, holder: holder, batch: label?.batch,
       reference: label?.reference)
+  }
+
+  private struct JobLabel: Decodable {
+    let batch: BatchID?
+    let reference: String?
   }
 
   /// The analyses of jobs of a user; a job without one that this login may read is left out. That they are read is
@@ -146,21 +144,24 @@ extension JobDirectory {
   ) async throws(JobQueueError) -> String? {
     let what = jobs.count == 1 ? "the result of job \(jobs[jobs.startIndex])" : "results"
     return try await Statement(
-      SQLFunction("open_results", 2), [.text(user), .array(jobs.map(\.value))],
+      SQLFunction("open_results", 2), [.text(user), .array(jobs.map(\.value))], as: String?.self,
       while: "recording who reads \(what)"
-    ) { rows in
-      try rows.single().stringIfPresent("open_results")
-    }.run(on: database, as: actor)
+    ).run(on: database, as: actor)
   }
 
   private func results(
     of user: String, _ reading: String
   ) async throws(JobQueueError) -> [JobID: StoredResult] {
-    try await Statement(
-      StoredResult.function, [.text(user), .text(reading)], while: "reading results"
-    ) { rows in
-      Dictionary(uniqueKeysWithValues: try rows.map { (try $0.jobID("job_id"), try StoredResult($0)) })
-    }.run(on: database)
+    let results = try await Statement(
+      SQLFunction("results_of", 2), [.text(user), .text(reading)], as: [JobResult].self,
+      while: "reading results"
+    ).run(on: database)
+    return Dictionary(uniqueKeysWithValues: results.map { ($0.jobID, $0.result) })
+  }
+
+  private struct JobResult: Decodable {
+    let jobID: JobID
+    let result: StoredResult
   }
 
   /// How many results one entry of the audit names.
@@ -179,26 +180,16 @@ extension JobDirectory {
     -> [JobSummary]
   {
     try await Statement(
-      SQLFunction(
-        "jobs_shown", 3, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
-        "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name"),
+      SQLFunction("jobs_shown", 3),
       [.int16(location.shard), .int16(location.period.label), .array(jobs.map(\.value))],
-      while: "reading jobs"
-    ) { rows in
-      try rows.map { try JobSummary($0, shard: location.shard) }
-    }.run(on: database)
+      as: [JobSummary].self, beside: ["shard": location.shard], while: "reading jobs"
+    ).run(on: database)
   }
 
-  /// What a page has of one shard.
-  private struct Part: Sendable {
-    var jobs: [JobSummary] = []
-    /// The last job that was looked at, if the search ended there.
-    var end: JobCursor?
-  }
-
+  /// What a page has of one shard, and the last job that was looked at, if the search ended there.
   private static func part(
     _ filter: JobFilter, shard: Int16, after: JobCursor?, limit: Int, looks: Int
-  ) -> Statement<Part> {
+  ) -> Statement<[Found<JobSummary, JobCursor>]> {
     let page: [Parameter] = [
       .int16(after?.period.label), .int64(after?.job.value), .int32(Int32(clamping: limit)),
       .int32(Int32(clamping: looks)),
@@ -213,24 +204,7 @@ extension JobDirectory {
         .int16(filter.month?.label),
       ]
     return Statement(
-      isByLabel
-        ? SQLFunction(
-          "find_jobs", 6, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
-          "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name")
-        : SQLFunction(
-          "list_jobs", 9, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
-          "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name"),
-      [.int16(shard)] + meant + page, while: "listing jobs"
-    ) { rows in
-      var part = Part()
-      for row in rows {
-        if try row.stringIfPresent("o_state") == nil {
-          part.end = JobCursor(period: try row.period("o_period"), job: try row.jobID("o_job"))
-        } else {
-          part.jobs.append(try JobSummary(row, shard: shard))
-        }
-      }
-      return part
-    }
+      isByLabel ? SQLFunction("find_jobs", 6) : SQLFunction("list_jobs", 9), [.int16(shard)] + meant + page,
+      as: [Found<JobSummary, JobCursor>].self, beside: ["shard": shard], while: "listing jobs")
   }
 }

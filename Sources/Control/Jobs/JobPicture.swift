@@ -13,10 +13,9 @@ extension JobDirectory {
     for shard in try await shards.shards() {
       let key: [Parameter] = [.int16(shard), .int64(job.value)]
       let reading = try await Statement(
-        SQLFunction("open_picture", 2), key, while: "recording who reads the picture of job \(job)"
-      ) { rows in
-        try rows.single().stringIfPresent("open_picture")
-      }.run(on: database, as: actor)
+        SQLFunction("open_picture", 2), key, as: String?.self,
+        while: "recording who reads the picture of job \(job)"
+      ).run(on: database, as: actor)
       guard let reading else { continue }
       return try await Statement(
         SQLFunction(

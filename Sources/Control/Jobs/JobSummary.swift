@@ -1,9 +1,12 @@
-import PostgreSQL
+public import PostgreSQL
 import Queue
 public import Support
 
 /// What there is to say of a job in one line.
-public struct JobSummary: Sendable, Equatable {
+public struct JobSummary: Sendable, Equatable, RenamedColumns {
+  /// It is called a job there.
+  public static let columns = ["id": "job"]
+
   /// The job.
   public let id: JobID
   /// The shard in which it lives.
@@ -33,25 +36,6 @@ public struct JobSummary: Sendable, Equatable {
 
   /// Its position in a list.
   var cursor: JobCursor { JobCursor(period: period, job: id) }
-}
-
-extension JobSummary {
-  /// Reads a row of `analysis.list_jobs` or `analysis.jobs_shown`.
-  init(_ row: Row, shard: Int16) throws {
-    id = try row.jobID("o_job")
-    self.shard = shard
-    period = try row.period("o_period")
-    user = try row.string("o_user")
-    kind = try row.kind("o_kind")
-    lane = try row.lane("o_lane")
-    state = try row.named("o_state", JobState.self)
-    createdAt = try row.seconds("o_created_at")
-    runAt = try row.secondsIfPresent("o_run_at")
-    expiresAt = try row.secondsIfPresent("o_expires_at")
-    finishedAt = try row.secondsIfPresent("o_finished_at")
-    attempts = try row.int("o_attempts")
-    sourceName = try row.stringIfPresent("o_source_name")
-  }
 }
 
 /// Which jobs are meant; what is nil does not matter.
@@ -87,7 +71,7 @@ public struct JobFilter: Sendable, Equatable {
 }
 
 /// Where a page of a list ends; the next begins behind it.
-public struct JobCursor: Sendable, Hashable, Comparable {
+public struct JobCursor: Sendable, Hashable, Comparable, Decodable {
   /// The month of the last job.
   public let period: Period
   /// The last job.

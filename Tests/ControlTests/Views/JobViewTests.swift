@@ -161,7 +161,7 @@ struct JobViewTests {
   func running() throws {
     var detail = JobDetail(summary: try summary(state: .running), attempts: [], result: nil, death: nil)
     detail.holder = JobHolder(
-      worker: 77, name: "w1 42", version: "1.0", startedAt: Fixed.moment, heartbeatAgo: 3,
+      worker: 77, host: "w1", pid: 42, version: "1.0", startedAt: Fixed.moment, heartbeatAgo: 3,
       deadline: Fixed.moment + 15, endpoints: ["https://a.example.org"])
     #expect(
       Fixed.text(detail).hasSuffix(
@@ -180,7 +180,8 @@ struct JobViewTests {
           + #""heartbeat_seconds_ago":3.0,"held_until":"2026-10-01T00:00:15.250Z","#
           + #""endpoints":["https://a.example.org"]}}"#))
     detail.holder = JobHolder(
-      worker: 77, name: nil, version: nil, startedAt: nil, heartbeatAgo: nil, deadline: Fixed.moment,
+      worker: 77, host: nil, pid: nil, version: nil, startedAt: nil, heartbeatAgo: nil,
+      deadline: Fixed.moment,
       endpoints: [])
     #expect(Fixed.text(detail).contains("worker      (77)\nheld until  "))
   }
