@@ -3,9 +3,13 @@ import Queue
 import Support
 
 /// Something that has happened in the queue.
-struct QueueEvent: Sendable, Equatable {
+struct QueueEvent: Sendable, Equatable, RenamedColumns {
+  static let columns = [
+    "kind": "event", "callMilliseconds": "callMs", "subject": "class", "name": "code",
+  ]
+
   /// What can happen, in the order in which it happens to a job.
-  enum Kind: String, Sendable, CaseIterable {
+  enum Kind: String, Sendable, CaseIterable, ColumnValue {
     /// A job is new.
     case submitted
     /// Cancelled or dead before, it was queued again by somebody.
@@ -66,25 +70,5 @@ struct QueueEvent: Sendable, Equatable {
   /// Something that happened at a time.
   init(_ kind: Kind, at: Double) {
     (self.kind, self.at) = (kind, at)
-  }
-}
-
-extension QueueEvent {
-  /// Reads a row of `analysis.watch`.
-  init(_ kind: Kind, _ row: Row) throws {
-    self.init(kind, at: try row.seconds("o_at"))
-    job = try row.int64IfPresent("o_job").map(JobID.init)
-    user = try row.stringIfPresent("o_user")
-    lane = try row.int16IfPresent("o_lane").map { try Lane(known: $0) }
-    batch = try row.int64IfPresent("o_batch").map(BatchID.init)
-    reference = try row.stringIfPresent("o_reference")
-    file = try row.stringIfPresent("o_file")
-    attempt = try row.int32IfPresent("o_attempt").map(Int.init)
-    callMilliseconds = try row.int32IfPresent("o_call_ms").map(Int.init)
-    subject = try row.stringIfPresent("o_class")
-    name = try row.stringIfPresent("o_code")
-    message = try row.stringIfPresent("o_message")
-    by = try row.stringIfPresent("o_by")
-    count = try row.int64IfPresent("o_count").map(Int.init)
   }
 }

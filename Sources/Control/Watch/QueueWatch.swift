@@ -44,14 +44,14 @@ struct QueueWatch: Sendable {
     after position: WatchPosition?, since: Double? = nil, ahead: Int = 500, limit: Int = 5000
   ) async throws(JobQueueError) -> WatchLook {
     let statement = Statement(
-      Self.function,
+      SQLFunction("watch", 10),
       [
         JobFilter(user: filter.user, kind: filter.kind, batch: filter.batch).parameter,
         .timestamp(timestamp(since)), .timestamp(timestamp(position?.at)),
         .array(position.map { [$0.job, $0.audit, $0.horizon] }), .array(position?.shards),
         .array(position?.periods), .array(position?.jobs), .array(position?.places),
         .int32(Int32(clamping: ahead)), .int32(Int32(clamping: limit)),
-      ], while: "watching the queue"
+      ], as: [WatchRow].self, while: "watching the queue"
     ) { rows in
       try WatchLook(rows)
     }
@@ -71,15 +71,10 @@ struct QueueWatch: Sendable {
           """, underlying: refusal)
     }
   }
-
-  private static let function = SQLFunction(
-    "watch", 10, "o_event", "o_at", "o_job", "o_user", "o_lane", "o_batch", "o_reference", "o_file",
-    "o_attempt", "o_call_ms", "o_class", "o_code", "o_message", "o_by", "o_count", "o_audit", "o_horizon",
-    "o_is_cut", "o_outrun", "o_shards", "o_periods", "o_jobs", "o_places")
 }
 
 /// Where a look ended, and the next begins.
-struct WatchPosition: Sendable, Equatable {
+struct WatchPosition: Sendable, Equatable, Decodable {
   /// When it was, in seconds since 1970.
   let at: Double
   let job: Int64
@@ -90,6 +85,28 @@ struct WatchPosition: Sendable, Equatable {
   let jobs: [Int64]
   /// The lane, and 16 times the attempt that runs or comes next; negative while the job waits for it.
   let places: [Int16]
+}
+
+/// A row of a look: what has happened, or in the last row where it ended.
+private enum WatchRow: Decodable {
+  case event(QueueEvent), end(End)
+
+  struct End: Decodable {
+    let position: WatchPosition
+    let isCut: Bool
+    let outrun: Int
+    let count: Int?
+  }
+
+  private enum CodingKeys: CodingKey { case event, happened, end }
+
+  init(from decoder: any Decoder) throws {
+    let row = try decoder.container(keyedBy: CodingKeys.self)
+    self =
+      QueueEvent.Kind(rawValue: try row.decode(String.self, forKey: .event)) == nil
+      ? .end(try row.decode(End.self, forKey: .end))
+      : .event(try row.decode(QueueEvent.self, forKey: .happened))
+  }
 }
 
 /// What a look has found.
@@ -105,28 +122,20 @@ struct WatchLook: Sendable, Equatable {
   /// How many jobs workers have reported as ended, in all.
   let reported: Int?
 
-  init(_ rows: Rows) throws {
-    var events: [QueueEvent] = []
-    var last: Row?
-    for row in rows {
-      if let kind = QueueEvent.Kind(rawValue: try row.string("o_event")) {
-        events.append(try QueueEvent(kind, row))
-      } else {
-        last = row
+  fileprivate init(_ rows: [WatchRow]) throws {
+    var last: WatchRow.End?
+    events = rows.compactMap { row in
+      switch row {
+      case .event(let event): return event
+      case .end(let end):
+        last = end
+        return nil
       }
     }
     guard let last else {
       throw JobQueueError(.unexpectedAnswer, "The database did not say where the next look begins.")
     }
-    self.events = events
-    position = WatchPosition(
-      at: try last.seconds("o_at"), job: try last.int64("o_job"), audit: try last.int64("o_audit"),
-      horizon: try last.int64("o_horizon"), shards: try last.array("o_shards", of: Int16.self),
-      periods: try last.array("o_periods", of: Int16.self), jobs: try last.array("o_jobs", of: Int64.self),
-      places: try last.array("o_places", of: Int16.self))
-    isCut = try last.bool("o_is_cut")
-    outrun = try last.int("o_outrun")
-    reported = try last.int64IfPresent("o_count").map(Int.init)
+    (position, isCut, outrun, reported) = (last.position, last.isCut, last.outrun, last.count)
   }
 
   init(
