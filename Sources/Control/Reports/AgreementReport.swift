@@ -32,33 +32,22 @@ enum AgreementReport: RowReport {
 
   static func statement(for question: ReportQuestion) -> SQLStatement {
     SQLStatement(
-      SQLFunction(
-        "agreement_report", 3, "o_row", "o_id", "o_name", "o_normal", "o_band", "o_agree", "o_disagree",
-        "o_unsure", "o_persons", "o_agreement", "o_low", "o_high", "o_hidden"
-      ).text,
+      SQLFunction("agreement_report", 3).text,
       [.int16(question.month.label), .int16(question.lastMonth.label), .text(question.reading)],
       label: "the report of agreement")
   }
 
   static func read(_ row: Row, of question: ReportQuestion, each: (AgreementRow) throws -> Void) throws {
-    var condition: AgreementRow.Condition?
-    if let id = try row.stringIfPresent("o_id") {
-      let code = try row.int16("o_band")
-      guard let band = ConfidenceBand(code: code) else { throw ReportsError.unknown("band", Int64(code)) }
-      condition = .init(
-        id: id, name: try row.string("o_name"), isNormal: try row.bool("o_normal"), band: band)
-    }
-    try each(
-      AgreementRow(
-        condition: condition, isSum: try row.string("o_row") == "all",
-        counts: try VerdictCounts(row, question)))
+    try each(row.decode(AgreementRow.self, beside: ["leastPersons": question.leastPersons]))
   }
 }
 
 /// What clinicians say of one condition in one band.
 struct AgreementRow: Equatable, Sendable {
   /// A primary condition, as it is stored with the results.
-  struct Condition: Equatable, Sendable {
+  struct Condition: Equatable, Sendable, RenamedColumns {
+    static let columns = ["isNormal": "normal"]
+
     /// Its id at the endpoint.
     let id: String
     /// Its name; of several, the first in byte order.
@@ -97,10 +86,23 @@ struct AgreementRow: Equatable, Sendable {
   var mark: String? { condition.map { $0.isNormal ? "normal" : $0.band.rawValue } }
 }
 
+extension AgreementRow: Decodable {
+  private enum CodingKeys: CodingKey { case row, id, condition, counts }
+
+  /// Reads a row, which has no id where it is of no condition.
+  init(from decoder: any Decoder) throws {
+    let columns = try decoder.container(keyedBy: CodingKeys.self)
+    condition =
+      try columns.decodeNil(forKey: .id) ? nil : columns.decode(Condition.self, forKey: .condition)
+    isSum = try columns.decode(String.self, forKey: .row) == "all"
+    counts = try columns.decode(VerdictCounts.self, forKey: .counts)
+  }
+}
+
 /// Verdicts and how far they agree. What is hidden has no numbers.
 struct VerdictCounts: Equatable, Sendable {
   /// The numbers, where they are shown.
-  struct Shown: Equatable, Sendable {
+  struct Shown: Equatable, Sendable, Decodable {
     /// Verdicts by what they say. Where several clinicians reviewed a job, each counts.
     let agree, disagree, unsure: Int64
     /// Users whose analyses they are of, each once.
@@ -118,19 +120,6 @@ struct VerdictCounts: Equatable, Sendable {
 
   /// What stands in the place of what is hidden: `<5`.
   var hiddenText: String { ReportCell.hiddenText(below: leastPersons) }
-
-  init(_ row: Row, _ question: ReportQuestion) throws {
-    leastPersons = question.leastPersons
-    guard try !row.bool("o_hidden") else {
-      shown = nil
-      return
-    }
-    shown = Shown(
-      agree: try row.int64("o_agree"), disagree: try row.int64("o_disagree"),
-      unsure: try row.int64("o_unsure"), persons: try row.int64("o_persons"),
-      agreement: try row.doubleIfPresent("o_agreement"), low: try row.doubleIfPresent("o_low"),
-      high: try row.doubleIfPresent("o_high"))
-  }
 
   /// The share of those who agree with its interval: with four digits to programs, as percentages to people.
   static let shareColumns: [Column] = [
@@ -154,5 +143,17 @@ struct VerdictCounts: Equatable, Sendable {
   /// A share as a whole percentage.
   static func percentage(_ share: Double?) -> ReportCell {
     share.map { .percentage(Int64(($0 * 100).rounded())) } ?? .absent
+  }
+}
+
+extension VerdictCounts: Decodable {
+  private enum CodingKeys: CodingKey { case hidden, leastPersons, shown }
+
+  /// Reads the numbers, unless they are hidden.
+  init(from decoder: any Decoder) throws {
+    let columns = try decoder.container(keyedBy: CodingKeys.self)
+    leastPersons = try columns.decode(Int.self, forKey: .leastPersons)
+    shown =
+      try columns.decode(Bool.self, forKey: .hidden) ? nil : columns.decode(Shown.self, forKey: .shown)
   }
 }

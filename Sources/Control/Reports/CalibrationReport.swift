@@ -32,25 +32,18 @@ enum CalibrationReport: RowReport {
 
   static func statement(for question: ReportQuestion) -> SQLStatement {
     SQLStatement(
-      SQLFunction(
-        "calibration_report", 3, "o_tenth", "o_confidence", "o_agree", "o_disagree", "o_unsure", "o_persons",
-        "o_agreement", "o_low", "o_high", "o_error", "o_hidden"
-      ).text,
+      SQLFunction("calibration_report", 3).text,
       [.int16(question.month.label), .int16(question.lastMonth.label), .text(question.reading)],
       label: "the report of calibration")
   }
 
   static func read(_ row: Row, of question: ReportQuestion, each: (CalibrationRow) throws -> Void) throws {
-    try each(
-      CalibrationRow(
-        tenth: try row.int32IfPresent("o_tenth").map(Int.init),
-        confidence: try row.doubleIfPresent("o_confidence"), counts: try VerdictCounts(row, question),
-        error: try row.doubleIfPresent("o_error")))
+    try each(row.decode(CalibrationRow.self, beside: ["leastPersons": question.leastPersons]))
   }
 }
 
 /// What clinicians say of analyses with about the same confidence.
-struct CalibrationRow: Equatable, Sendable {
+struct CalibrationRow: Equatable, Sendable, Decodable {
   /// Which tenth of the confidences from 0 to 1 it is, from 1; nil for all together.
   let tenth: Int?
   /// The mean confidence of what they agree or disagree with; nil where there is none, or where it is hidden.

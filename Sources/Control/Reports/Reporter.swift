@@ -30,8 +30,8 @@ struct Reporter: Sendable {
   /// Throws `unreachable`, `database` or `schema`.
   func currentMonth() async throws(ReportsError) -> Period {
     do {
-      return try await database.query(SQLFunction("current_month", 0).text, deadline: timeout).single()
-        .month("current_month")
+      return try await database.query(SQLFunction("current_month", 0).text, deadline: timeout)
+        .decode(Period.self)
     } catch {
       throw ReportsError(wrapping: error, timeout: timeout)
     }
@@ -191,7 +191,7 @@ struct Reporter: Sendable {
       (actor.map { [$0] } ?? []) + [statement], atomic: true, deadline: timeout)
     // Who acts is said first, and answers nothing.
     let rows = try answers.map { try $0.get() }
-    guard let reading = try rows.last?.single().stringIfPresent(opening.columns[0]) else {
+    guard let reading = try rows.last?.decode(String?.self) else {
       throw ReportsError(.schema, "the database does not say by what the report is read")
     }
     return reading

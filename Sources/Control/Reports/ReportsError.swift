@@ -62,6 +62,7 @@ extension ReportsError {
     switch error {
     case let error as ReportsError: self = error
     case let error as PostgreSQLError: self.init(error, timeout: timeout)
+    case let error as UnknownValue: self = .unknown(error.what, error.value)
     default: self.init(interruptedBy: error)
     }
   }

@@ -17,6 +17,21 @@ extension Row {
   }
 }
 
+/// From when until when a period is, each moment with what the clocks of its zone show then.
+struct Span: Decodable {
+  let starts, ends, startsLocal, endsLocal: Timestamp
+
+  var from: LocalTime { LocalTime(starts, local: startsLocal) }
+  var until: LocalTime { LocalTime(ends, local: endsLocal) }
+}
+
+extension LocalTime {
+  /// A moment and its local time, which the statement answers as if it were UTC.
+  init(_ moment: Timestamp, local: Timestamp) {
+    self.init(microseconds: moment.microsecondsSince1970, local: local.microsecondsSince1970)
+  }
+}
+
 extension Timestamp {
   /// The moment in UTC, to the second.
   var rfc3339: String { UnixTime(secondsSince1970: secondsSince1970).rfc3339Seconds }
@@ -24,7 +39,7 @@ extension Timestamp {
 
 extension ReportsError {
   /// A number in the database for which this program has no meaning.
-  static func unknown(_ what: String, _ number: Int64) -> ReportsError {
+  static func unknown(_ what: String, _ number: some CustomStringConvertible) -> ReportsError {
     ReportsError(
       .schema, "the database holds a \(what) numbered \(number), which this program does not know",
       advice: "use the release that wrote it, or a later one")

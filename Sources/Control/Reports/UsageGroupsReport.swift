@@ -41,10 +41,7 @@ enum UsageGroupsReport: RowReport {
   static func statement(for question: ReportQuestion) -> SQLStatement {
     let (scope, groups) = (question.scope, question.scope.groups)
     return SQLStatement(
-      SQLFunction(
-        "usage_groups", 5, "o_group", "o_label", "o_users", "o_used", "o_analysed", "o_open", "o_failed",
-        "o_cancelled", "o_calls", "o_is_sum"
-      ).text,
+      SQLFunction("usage_groups", 5).text,
       [
         .text(groups?.by.rawValue), .text(groups?.days.lowerBound.description),
         .text(groups?.days.upperBound.description), .text(scope.clinic), .text(scope.user),
@@ -52,14 +49,7 @@ enum UsageGroupsReport: RowReport {
   }
 
   static func read(_ row: Row, of question: ReportQuestion, each: (UsageGroup) throws -> Void) throws {
-    let isSum = try row.bool("o_is_sum")
-    try each(
-      UsageGroup(
-        group: try row.stringIfPresent("o_group"),
-        label: try row.stringIfPresent("o_label") ?? (isSum ? "Total" : remainder(question.scope.groups?.by)),
-        users: try row.int64("o_users"), used: try row.int64("o_used"), analysed: try row.int64("o_analysed"),
-        open: try row.int64("o_open"), failed: try row.int64("o_failed"),
-        cancelled: try row.int64("o_cancelled"), calls: try row.int64("o_calls"), isSum: isSum))
+    try each(row.decode(UsageGroup.self, beside: ["remainder": remainder(question.scope.groups?.by)]))
   }
 
   /// What people read of the units that are in no group.
@@ -73,11 +63,15 @@ enum UsageGroupsReport: RowReport {
 }
 
 /// What was used in one group, or in all together.
-struct UsageGroup: Equatable, Sendable {
+struct UsageGroup: Equatable, Sendable, RenamedColumns {
+  static let columns = ["name": "label"]
+
   /// The day, or the clinic's, plan's or type's name; nil for units that are in none, and for the sum.
   let group: String?
-  /// What people read in its place.
-  let label: String
+  /// What people read in its place; nil for units that are in none, and for the sum.
+  let name: String?
+  /// What people read of units that are in none.
+  let remainder: String
   /// Users with a job; in the sum each counts once.
   let users: Int64
   /// Units taken and not refunded, those of open jobs among them.
@@ -92,4 +86,7 @@ struct UsageGroup: Equatable, Sendable {
   let calls: Int64
   /// Whether this is the sum of all other rows.
   let isSum: Bool
+
+  /// What people read.
+  var label: String { name ?? (isSum ? "Total" : remainder) }
 }

@@ -65,7 +65,7 @@ enum UsageReport: RowReport {
   }
 
   static func read(_ row: Row, of question: ReportQuestion, each: (UsageRow) throws -> Void) throws {
-    let month = try row.int16IfPresent("for_period") == nil ? nil : try row.month("for_period")
+    let month = try row.int16IfPresent("for_period") == nil ? nil : try row.period("for_period")
     try each(
       UsageRow(
         user: try row.stringIfPresent("user_ref") ?? "Total", month: month,
@@ -77,7 +77,8 @@ enum UsageReport: RowReport {
         failed: try row.int64IfPresent("failed"),
         cancelled: try row.int64IfPresent("cancelled"), refunded: try row.int64("refunded"),
         refused: try row.int64("refused"), calls: try row.int64IfPresent("calls"),
-        lastReset: month == nil ? nil : try row.localTime("last_reset", local: "last_reset_local"),
+        lastReset: month == nil
+          ? nil : LocalTime(try row.timestamp("last_reset"), local: try row.timestamp("last_reset_local")),
         zone: try row.stringIfPresent("zone")))
   }
 }

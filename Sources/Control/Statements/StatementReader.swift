@@ -1,6 +1,6 @@
-import PostgreSQL
+public import PostgreSQL
 import Queue
-import Support
+public import Support
 
 /// Which statement is asked for.
 struct StatementRequest: Sendable, Equatable {
@@ -64,7 +64,7 @@ extension Reporter {
     let answers = try await database.pipeline(
       (actor.map { [$0] } ?? []) + [statement], atomic: true, deadline: timeout)
     // Who acts is said first, and answers nothing.
-    return try answers.map { try $0.get() }.last?.single().string(opening.columns[0])
+    return try answers.map { try $0.get() }.last?.decode(String.self)
   }
 }
 
@@ -75,12 +75,18 @@ private struct StatementReading {
   let transaction: Transaction
   let timeout: Duration
 
+  private struct Totals: Decodable {
+    let number, currency: String?
+    let holder, zone: String
+    let closed: Bool
+    let at, atLocal: Timestamp
+    let units, over: Int64
+    let amount: DecimalText?
+  }
+
   func statement() async throws -> MonthStatement {
-    let totals = try await rows(
-      SQLFunction(
-        "statement_totals", 4, "o_number", "o_holder", "o_closed", "o_at", "o_at_local", "o_zone",
-        "o_currency", "o_units", "o_over", "o_amount"), lines)
-    let currencies = try totals.compactMap { try $0.stringIfPresent("o_currency") }
+    let totals = try await read(SQLFunction("statement_totals", 4), lines, as: [Totals].self)
+    let currencies = totals.compactMap(\.currency)
     guard currencies.count <= 1 else {
       throw ReportsError(
         .refused, "the statement has lines in \(currencies.joined(separator: " and ")), which do not add up",
@@ -89,16 +95,22 @@ private struct StatementReading {
     guard let first = totals.first else { throw ReportsError(.schema, "the statement has no totals") }
     let all = try await segments()
     return MonthStatement(
-      number: try first.stringIfPresent("o_number"), holder: try await holder(first), month: request.month,
-      state: try first.bool("o_closed") ? .closed : .draft,
-      moment: try first.localTime("o_at", local: "o_at_local"), zone: try first.string("o_zone"),
-      currency: currencies.first, lines: all.filter { $0.kind == .month },
-      adjustments: all.filter { $0.kind == .adjustment }, total: try total(totals),
-      days: try await days(), conditions: try await conditions(), usage: try await plans())
+      number: first.number, holder: try await holder(first.holder), month: request.month,
+      state: first.closed ? .closed : .draft, moment: LocalTime(first.at, local: first.atLocal),
+      zone: first.zone, currency: currencies.first, lines: all.filter { $0.kind == .month },
+      adjustments: all.filter { $0.kind == .adjustment },
+      // Units without a price count with those that have one.
+      total: .init(
+        units: totals.map(\.units).reduce(0, +), over: totals.map(\.over).reduce(0, +),
+        amount: totals.compactMap(\.amount).first),
+      days: try await days(), conditions: try await conditions(),
+      usage: try await read(SQLFunction("statement_plans", 4), lines, as: [MonthStatement.PlanUsage].self))
   }
 
-  private func rows(_ function: SQLFunction, _ parameters: [Parameter]) async throws -> Rows {
-    try await transaction.query(function.text, parameters, deadline: timeout)
+  private func read<Answer: Decodable>(
+    _ function: SQLFunction, _ parameters: [Parameter], as type: Answer.Type
+  ) async throws -> Answer {
+    try await transaction.query(function.text, parameters, deadline: timeout).decode(type)
   }
 
   /// What the functions of the lines are given.
@@ -110,109 +122,98 @@ private struct StatementReading {
     }
   }
 
-  private func holder(_ row: Row) async throws -> MonthStatement.Holder {
-    let name = try row.string("o_holder")
-    guard case .clinic(let clinic) = request.holder else { return .init(.user, name: name) }
-    let letterheads = try await rows(
-      SQLFunction(
-        "statement_letterhead", 2, "o_kind", "o_address", "o_product", "o_logo", "o_logo_width",
-        "o_logo_height",
-        "o_pharmacy_logo", "o_pharmacy_logo_width", "o_pharmacy_logo_height"),
-      [.int16(request.month.label), .text(clinic)])
-    guard let letterhead = letterheads.first else { return .init(.clinic, name: name) }
-    let kind = ClinicKind(rawValue: try letterhead.string("o_kind")) ?? .clinic
-    return .init(
-      .clinic, name: name,
-      address: try letterhead.stringIfPresent("o_address")?.split(separator: "\n").map(String.init) ?? [],
-      logo: kind.logo(
-        clinic: try letterhead.logo("o_logo"), pharmacy: try letterhead.logo("o_pharmacy_logo")),
-      product: try letterhead.stringIfPresent("o_product"))
+  private struct Letterhead: Decodable {
+    let kind: ClinicKind
+    let address, product: String?
+    let logo, pharmacyLogo: [UInt8]?
+    let logoWidth, logoHeight, pharmacyLogoWidth, pharmacyLogoHeight: Int?
   }
 
-  /// Units without a price count with those that have one.
-  private func total(_ totals: Rows) throws -> MonthStatement.Total {
-    MonthStatement.Total(
-      units: try totals.map { try $0.int64("o_units") }.reduce(0, +),
-      over: try totals.map { try $0.int64("o_over") }.reduce(0, +),
-      amount: try totals.compactMap { try $0.decimalIfPresent("o_amount") }.first)
+  private func holder(_ name: String) async throws -> MonthStatement.Holder {
+    guard case .clinic(let clinic) = request.holder else { return .init(.user, name: name) }
+    let found = try await read(
+      SQLFunction("statement_letterhead", 2), [.int16(request.month.label), .text(clinic)],
+      as: Letterhead?.self)
+    guard let found else { return .init(.clinic, name: name) }
+    func logo(_ bytes: [UInt8]?, _ width: Int?, _ height: Int?) -> MonthStatement.Logo? {
+      guard let bytes, let width, let height else { return nil }
+      return .init(bytes, width: width, height: height)
+    }
+    return .init(
+      .clinic, name: name, address: found.address?.split(separator: "\n").map(String.init) ?? [],
+      logo: found.kind.logo(
+        clinic: logo(found.logo, found.logoWidth, found.logoHeight),
+        pharmacy: logo(found.pharmacyLogo, found.pharmacyLogoWidth, found.pharmacyLogoHeight)),
+      product: found.product)
+  }
+
+  private struct Segment: Decodable {
+    let user, zone: String
+    let forPeriod: Period
+    let span: Span
+    let plan, planName, reason: String?
+    let limit: Int64?
+    let units, over: Int64
+    let price, amount: DecimalText?
   }
 
   private func segments() async throws -> [StatementLine] {
-    try await rows(
-      SQLFunction(
-        "statement_segments", 4, "o_user", "o_for_period", "o_zone", "o_starts", "o_ends", "o_starts_local",
-        "o_ends_local", "o_plan", "o_plan_name", "o_limit", "o_units", "o_over", "o_price", "o_amount",
-        "o_reason"), lines
-    ).map { row in
-      let month = try row.month("o_for_period")
-      let plan: StatementLine.Plan? =
-        if let name = try row.stringIfPresent("o_plan"), let shown = try row.stringIfPresent("o_plan_name") {
-          .init(name, displayName: shown)
-        } else {
-          nil
-        }
-      let kind: StatementLine.Kind = month == request.month ? .month : .adjustment
+    try await read(SQLFunction("statement_segments", 4), lines, as: [Segment].self).map { row in
+      var plan: StatementLine.Plan?
+      if let name = row.plan, let shown = row.planName { plan = .init(name, displayName: shown) }
+      let kind: StatementLine.Kind = row.forPeriod == request.month ? .month : .adjustment
       return StatementLine(
-        user: try row.string("o_user"), month: month, kind: kind, zone: try row.string("o_zone"),
-        from: try row.localTime("o_starts", local: "o_starts_local"),
-        until: try row.localTime("o_ends", local: "o_ends_local"), plan: plan,
-        limit: kind == .month ? try row.int64IfPresent("o_limit") : nil, units: try row.int64("o_units"),
-        over: try row.int64("o_over"), price: try row.decimalIfPresent("o_price"),
-        amount: try row.decimalIfPresent("o_amount"), reason: try row.stringIfPresent("o_reason"))
+        user: row.user, month: row.forPeriod, kind: kind, zone: row.zone, from: row.span.from,
+        until: row.span.until, plan: plan, limit: kind == .month ? row.limit : nil, units: row.units,
+        over: row.over, price: row.price, amount: row.amount, reason: row.reason)
     }
   }
 
-  private func plans() async throws -> [MonthStatement.PlanUsage] {
-    try await rows(
-      SQLFunction(
-        "statement_plans", 4, "o_plan_name", "o_limit", "o_used", "o_under", "o_at", "o_over"), lines
-    ).map { row in
-      MonthStatement.PlanUsage(
-        try row.string("o_plan_name"), limit: try row.int64IfPresent("o_limit"),
-        used: try row.int64("o_used"), under: try row.int64("o_under"), at: try row.int64("o_at"),
-        over: try row.int64("o_over"))
-    }
+  private struct Day: Decodable {
+    let day: String
+    let analyses: Int64
   }
 
   private func days() async throws -> [MonthStatement.Day] {
     guard case .clinic(let clinic) = request.holder else { return [] }
-    return try await rows(
-      SQLFunction("statement_days", 2, "o_day", "o_analyses"),
-      [.int16(request.month.label), .text(clinic)]
-    ).map { row in
-      guard let date = CivilDate(try row.string("o_day")) else {
+    let days = try await read(
+      SQLFunction("statement_days", 2), [.int16(request.month.label), .text(clinic)], as: [Day].self)
+    return try days.map { row in
+      guard let date = CivilDate(row.day) else {
         throw ReportsError(.schema, "the database answered a day that is none")
       }
-      return MonthStatement.Day(date, analyses: try row.int64("o_analyses"))
+      return MonthStatement.Day(date, analyses: row.analyses)
     }
+  }
+
+  private struct Condition: Decodable {
+    let id: String
+    let name: String?
+    let green, yellow, orange, red: Int64
   }
 
   private func conditions() async throws -> [MonthStatement.Condition] {
     guard case .clinic(let clinic) = request.holder else { return [] }
-    return try await rows(
-      SQLFunction(
-        "statement_conditions", 3, "o_id", "o_name", "o_green", "o_yellow", "o_orange", "o_red"),
-      [.int16(request.month.label), .text(clinic), .text(reading)]
-    ).map { row in
-      MonthStatement.Condition(
-        try row.stringIfPresent("o_name") ?? row.string("o_id"), green: try row.int64("o_green"),
-        yellow: try row.int64("o_yellow"), orange: try row.int64("o_orange"), red: try row.int64("o_red"))
+    return try await read(
+      SQLFunction("statement_conditions", 3),
+      [.int16(request.month.label), .text(clinic), .text(reading)], as: [Condition].self
+    ).map {
+      .init($0.name ?? $0.id, green: $0.green, yellow: $0.yellow, orange: $0.orange, red: $0.red)
     }
   }
 }
 
-extension Row {
-  fileprivate func logo(_ column: String) throws -> MonthStatement.Logo? {
-    guard let bytes = try bytesIfPresent(column) else { return nil }
-    return .init(bytes, width: try int("\(column)_width"), height: try int("\(column)_height"))
-  }
+extension MonthStatement.PlanUsage: RenamedColumns {
+  /// It is the plan's name for people.
+  public static let columns = ["plan": "planName"]
+}
 
+extension DecimalText: ColumnValue {
   /// A number as `numeric` is written. Throws `schema` for a text that is none.
-  fileprivate func decimalIfPresent(_ column: String) throws -> DecimalText? {
-    guard let text = try stringIfPresent(column) else { return nil }
-    guard let number = DecimalText(text) else {
+  public init(stored: String) throws {
+    guard let number = DecimalText(stored) else {
       throw ReportsError(.schema, "the database answered an amount that is no number")
     }
-    return number
+    self = number
   }
 }
