@@ -51,7 +51,9 @@ struct ClinicChange: Sendable, Equatable {
 }
 
 /// What the users of a clinic have used of the running month.
-struct ClinicUsage: Sendable, Equatable {
+struct ClinicUsage: Sendable, Equatable, RenamedColumns {
+  static let columns = ["clinicLogo": "logo"]
+
   /// The clinic's name.
   let clinic: String
   /// How many users it has.
@@ -60,12 +62,19 @@ struct ClinicUsage: Sendable, Equatable {
   let used: Int64
   /// Submits that their limits have refused.
   let refused: Int64
+  /// What it is; nil where that is not known.
+  let kind: ClinicKind?
+  /// The SHA-256 of its logo as a clinic.
+  let clinicLogo: String?
+  /// The SHA-256 of its logo as a pharmacy.
+  let pharmacyLogo: String?
+
   /// The SHA-256 of the logo that stands for the clinic; nil where there is none.
-  var logo: String?
+  var logo: String? { kind?.logo(clinic: clinicLogo, pharmacy: pharmacyLogo) }
 }
 
 /// A database role that sees the users of some clinics only.
-struct ClinicViewer: Sendable, Equatable {
+struct ClinicViewer: Sendable, Equatable, Decodable {
   /// The role's name.
   let role: String
   /// The clinics that it sees, by name; none at all if it sees nobody.
@@ -91,11 +100,8 @@ struct ClinicDirectory: Sendable {
 
   private func shown(_ name: String?) async throws(JobQueueError) -> [Clinic] {
     try await Statement(
-      SQLFunction(
-        "clinics_shown", 1, "o_clinic", "o_name", "o_users", "o_kind", "o_address", "o_product", "o_logo",
-        "o_logo_width", "o_logo_height", "o_pharmacy_logo", "o_pharmacy_logo_width", "o_pharmacy_logo_height"),
-      [.text(name)], while: "reading the clinics"
-    ) { rows in try rows.map { try Clinic($0) } }.run(on: database)
+      SQLFunction("clinics_shown", 1), [.text(name)], as: [ClinicRow].self, while: "reading the clinics"
+    ).run(on: database).map(\.shown)
   }
 
   /// Sets what is known of a clinic, all of it or nothing.
@@ -115,45 +121,29 @@ struct ClinicDirectory: Sendable {
         .text(clinic), .text(change.kind?.rawValue),
         .text(change.address.map { storable($0.joined(separator: "\n")) }),
         .text(change.product.map(storable)), .bytes(change.logo), .bytes(change.pharmacyLogo),
-      ], while: "setting what is known of clinic \(clinic)"
-    ) { _ in
-    }
+      ], while: "setting what is known of clinic \(clinic)")
   }
 
   /// What the clinics' users have used of the running month: the hundred that have used most.
   func usage() async throws(JobQueueError) -> [ClinicUsage] {
     try await Statement(
-      SQLFunction(
-        "clinic_usage", 0, "o_clinic", "o_users", "o_used", "o_refused", "o_kind", "o_logo", "o_pharmacy_logo"
-      ), [],
-      while: "reading what the clinics have used"
-    ) { rows in
-      try rows.map {
-        ClinicUsage(
-          clinic: try $0.string("o_clinic"), users: try $0.int("o_users"), used: try $0.int64("o_used"),
-          refused: try $0.int64("o_refused"), logo: try $0.clinicLogo())
-      }
-    }.run(on: database)
+      SQLFunction("clinic_usage", 0), as: [ClinicUsage].self, while: "reading what the clinics have used"
+    ).run(on: database)
   }
 
   /// The JPEG of a logo, by the SHA-256 of its bytes; nil where none is kept.
   func logo(_ sha256: String) async throws(JobQueueError) -> [UInt8]? {
-    let function = SQLFunction("logo_bytes", 1)
-    return try await Statement(function, [.text(storable(sha256))], while: "reading a logo") { rows in
-      try rows.single().bytesIfPresent(function.columns[0])
-    }.run(on: database)
+    try await Statement(
+      SQLFunction("logo_bytes", 1), [.text(storable(sha256))], as: [UInt8]?.self, while: "reading a logo"
+    ).run(on: database)
   }
 
   /// The roles that are restricted, by name.
   func viewers() async throws(JobQueueError) -> [ClinicViewer] {
     try await Statement(
-      SQLFunction("list_clinic_viewers", 0, "o_role", "o_clinics"), [],
+      SQLFunction("list_clinic_viewers", 0), as: [ClinicViewer].self,
       while: "listing the roles that are restricted to clinics"
-    ) { rows in
-      try rows.map {
-        ClinicViewer(role: try $0.string("o_role"), clinics: try $0.array("o_clinics", of: String.self))
-      }
-    }.run(on: database)
+    ).run(on: database)
   }
 
   /// Adds a clinic; false if it is there already, and is left as it is.
@@ -169,7 +159,8 @@ struct ClinicDirectory: Sendable {
       throw JobQueueError(
         .invalid, "A clinic's name must have from 1 to 100 characters, and none that cannot be seen.")
     }
-    let adding = Self.change(SQLFunction("add_clinic", 1), [.text(name)], "adding clinic \(name)")
+    let adding = Statement(
+      SQLFunction("add_clinic", 1), [.text(name)], as: Bool.self, while: "adding clinic \(name)")
     guard let kind else { return try await adding.run(on: database) }
     var change = ClinicChange()
     change.kind = kind
@@ -194,9 +185,9 @@ struct ClinicDirectory: Sendable {
   ) async throws(JobQueueError) {
     if let clinic { try await require([clinic]) }
     let shard = try await ShardDirectory(database).shard(of: user)
-    let isDone = try await Self.change(
-      SQLFunction("assign_clinic", 3), [.int16(shard), .text(user), .text(clinic)],
-      "giving user \(user) to a clinic"
+    let isDone = try await Statement(
+      SQLFunction("assign_clinic", 3), [.int16(shard), .text(user), .text(clinic)], as: Bool.self,
+      while: "giving user \(user) to a clinic"
     ).run(on: database, as: actor)
     guard isDone else { throw UserDirectory.unknown(user) }
   }
@@ -211,8 +202,7 @@ struct ClinicDirectory: Sendable {
     try await Statement(
       SQLFunction("grant_clinics", 2), [.text(storable(role)), .array(clinics)],
       while: "restricting role \(role)"
-    ) { _ in
-    }.run(on: database, as: actor)
+    ).run(on: database, as: actor)
   }
 
   /// Has a role see the users of clinics no more; false if it was not restricted to any.
@@ -220,17 +210,17 @@ struct ClinicDirectory: Sendable {
     _ clinics: [String], from role: String, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Bool {
     try await require(clinics)
-    return try await Self.change(
-      SQLFunction("revoke_clinics", 2), [.text(storable(role)), .array(clinics)],
-      "restricting role \(role)"
+    return try await Statement(
+      SQLFunction("revoke_clinics", 2), [.text(storable(role)), .array(clinics)], as: Bool.self,
+      while: "restricting role \(role)"
     ).run(on: database, as: actor)
   }
 
   /// Has a role see everybody again; false if it was not restricted.
   func lift(_ role: String, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
-    try await Self.change(
-      SQLFunction("lift_clinics", 1), [.text(storable(role))],
-      "lifting the restriction of role \(role)"
+    try await Statement(
+      SQLFunction("lift_clinics", 1), [.text(storable(role))], as: Bool.self,
+      while: "lifting the restriction of role \(role)"
     ).run(on: database, as: actor)
   }
 
@@ -240,43 +230,28 @@ struct ClinicDirectory: Sendable {
     throw JobQueueError(
       .notFound, "There is no clinic \(unknown).", advice: "Add it with analysisctl clinics add.")
   }
-
-  private static func change(
-    _ function: SQLFunction, _ parameters: [Parameter], _ doing: String
-  ) -> Statement<Bool> {
-    Statement(function, parameters, while: doing) { rows in try rows.single().bool(function.columns[0]) }
-  }
 }
 
-extension Row {
-  /// The kind of a clinic; nil in a row without one.
-  func clinicKind() throws -> ClinicKind? {
-    try stringIfPresent("o_kind").flatMap(ClinicKind.init(rawValue:))
-  }
+/// A row of `analysis.clinics_shown`.
+private struct ClinicRow: Decodable {
+  let clinic, users: Int
+  let name: String
+  let kind: ClinicKind?
+  let address, product, logo, pharmacyLogo: String?
+  let logoWidth, logoHeight, pharmacyLogoWidth, pharmacyLogoHeight: Int?
 
-  /// The hash of the logo that stands for the clinic of a row.
-  fileprivate func clinicLogo() throws -> String? {
-    try clinicKind()?.logo(
-      clinic: stringIfPresent("o_logo"), pharmacy: stringIfPresent("o_pharmacy_logo"))
-  }
-}
-
-extension Clinic {
-  /// Reads a row of `analysis.clinics_shown`.
-  fileprivate init(_ row: Row) throws {
-    self.init(
-      id: try row.int("o_clinic"), name: try row.string("o_name"), users: try row.int("o_users"),
-      kind: try row.clinicKind() ?? .clinic,
-      address: try row.stringIfPresent("o_address")?.split(separator: "\n").map(String.init) ?? [],
-      product: try row.stringIfPresent("o_product"), logo: try ClinicLogo(row, "o_logo"),
-      pharmacyLogo: try ClinicLogo(row, "o_pharmacy_logo"))
+  var shown: Clinic {
+    Clinic(
+      id: clinic, name: name, users: users, kind: kind ?? .clinic,
+      address: address?.split(separator: "\n").map(String.init) ?? [], product: product,
+      logo: ClinicLogo(logo, logoWidth, logoHeight),
+      pharmacyLogo: ClinicLogo(pharmacyLogo, pharmacyLogoWidth, pharmacyLogoHeight))
   }
 }
 
 extension ClinicLogo {
-  fileprivate init?(_ row: Row, _ column: String) throws {
-    guard let sha256 = try row.stringIfPresent(column) else { return nil }
-    self.init(
-      sha256: sha256, width: try row.int("\(column)_width"), height: try row.int("\(column)_height"))
+  fileprivate init?(_ sha256: String?, _ width: Int?, _ height: Int?) {
+    guard let sha256, let width, let height else { return nil }
+    self.init(sha256: sha256, width: width, height: height)
   }
 }

@@ -99,11 +99,15 @@ public struct PersonEraser: Sendable {
   /// The entry of the audit; nil while it is not chained. Workers chain every second.
   func entry(of erasure: Erasure) async throws -> AuditMark? {
     try await AuditLog(database).chain()
+    struct Entry: Decodable {
+      let entry: Int64
+      let hash: String
+    }
     let statement = Statement(
-      SQLFunction("erasure_of", 1, "o_entry", "o_hash"), [.int64(erasure.userID)],
+      SQLFunction("erasure_of", 1), [.int64(erasure.userID)], as: Entry?.self,
       while: "looking for the erasure in the audit"
-    ) { rows in
-      try rows.first.map { AuditMark(id: try $0.int64("o_entry"), hash: try $0.string("o_hash")) }
+    ) { found in
+      found.map { AuditMark(id: $0.entry, hash: $0.hash) }
     }
     for _ in 1...Self.looks {
       if let entry = try await statement.run(on: database) { return entry }
@@ -139,49 +143,49 @@ public struct PersonEraser: Sendable {
     _ shard: Int16, _ person: Person, _ cancelling: Bool, after place: (period: Int16, job: Int64)?
   ) -> Statement<(erasure: Erasure, place: (period: Int16, job: Int64))?> {
     Statement(
-      SQLFunction(
-        "erase_part", 7, "o_user", "o_period", "o_job", "o_cancelled", "o_images", "o_image_bytes",
-        "o_results",
-        "o_dead", "o_attempts", "o_jobs"),
+      SQLFunction("erase_part", 7),
       [
         .int16(shard), .text(person.reference), .int64(person.number), .bool(cancelling),
-        .int16(place?.period),
-        .int64(place?.job), .int32(Int32(partSize)),
-      ], while: "erasing a part of a user"
-    ) { rows in
-      try rows.first.map { row in
-        func count(_ column: String) throws -> Int { Int(try row.int64(column)) }
-        let erasure = Erasure(
-          userID: try row.int64("o_user"), open: 0, cancelled: try count("o_cancelled"), profiles: 0,
-          images: try count("o_images"), imageBytes: try count("o_image_bytes"),
-          results: try count("o_results"),
-          dead: try count("o_dead"), attempts: try count("o_attempts"), jobs: try count("o_jobs"), keys: 0,
-          statementLines: 0, photo: nil)
-        return (erasure, (try row.int16("o_period"), try row.int64("o_job")))
-      }
+        .int16(place?.period), .int64(place?.job), .int32(Int32(partSize)),
+      ], as: ErasedPart?.self,
+      beside: ["open": nil, "profile": nil, "keys": nil, "lines": nil, "photo": nil],
+      while: "erasing a part of a user"
+    ) { part in
+      part.map { ($0.counts.erasure, ($0.period, $0.job)) }
     }
   }
 
   private static func statement(
     _ shard: Int16, _ person: Person, _ cancelling: Bool
   ) -> Statement<Erasure?> {
-    return Statement(
-      SQLFunction(
-        "erase_user", 4, "o_user", "o_open", "o_cancelled", "o_profile", "o_images", "o_image_bytes",
-        "o_results", "o_dead", "o_attempts", "o_jobs", "o_keys", "o_lines", "o_photo"),
+    Statement(
+      SQLFunction("erase_user", 4),
       [.int16(shard), .text(person.reference), .int64(person.number), .bool(cancelling)],
-      while: "erasing a user"
-    ) { rows in
-      try rows.first.map { row in
-        func count(_ column: String) throws -> Int { Int(try row.int64IfPresent(column) ?? 0) }
-        return Erasure(
-          userID: try row.int64("o_user"), open: try count("o_open"), cancelled: try count("o_cancelled"),
-          profiles: try count("o_profile"), images: try count("o_images"),
-          imageBytes: try count("o_image_bytes"), results: try count("o_results"), dead: try count("o_dead"),
-          attempts: try count("o_attempts"), jobs: try count("o_jobs"), keys: try count("o_keys"),
-          statementLines: try count("o_lines"), photo: try row.stringIfPresent("o_photo"))
-      }
+      as: ErasedCounts?.self, while: "erasing a user"
+    ) { counts in
+      counts?.erasure
     }
+  }
+}
+
+/// A row of `analysis.erase_part`.
+private struct ErasedPart: Decodable {
+  let period: Int16
+  let job: Int64
+  let counts: ErasedCounts
+}
+
+/// A row of `analysis.erase_user`; what was not looked at has no number.
+private struct ErasedCounts: Decodable {
+  let user: Int64
+  let open, cancelled, profile, images, imageBytes, results, dead, attempts, jobs, keys, lines: Int?
+  let photo: String?
+
+  var erasure: Erasure {
+    Erasure(
+      userID: user, open: open ?? 0, cancelled: cancelled ?? 0, profiles: profile ?? 0, images: images ?? 0,
+      imageBytes: imageBytes ?? 0, results: results ?? 0, dead: dead ?? 0, attempts: attempts ?? 0,
+      jobs: jobs ?? 0, keys: keys ?? 0, statementLines: lines ?? 0, photo: photo)
   }
 }
 

@@ -46,27 +46,27 @@ struct PersonExport: Sendable {
     of reference: String, in database: ConnectionPool, as actor: AuditActor?
   ) async throws(JobQueueError) {
     let shard = try await ShardDirectory(database).shard(of: reference)
+    struct Opened: Decodable {
+      let userID: Int64
+      let export: String
+    }
     let opened = try await Statement(
-      SQLFunction("open_export", 2, "o_user_id", "o_export"), [.int16(shard), .text(reference)],
+      SQLFunction("open_export", 2), [.int16(shard), .text(reference)], as: Opened?.self,
       while: "recording that a user is exported"
-    ) { rows in
-      try rows.first.map { (userID: try $0.int64("o_user_id"), mark: try $0.string("o_export")) }
-    }.run(on: database, as: actor)
+    ).run(on: database, as: actor)
     guard let opened else { throw UserDirectory.unknown(reference) }
     let account = try await Statement(
       SQLFunction("export_user", 3),
-      [.int16(shard), .int64(opened.userID), .text(opened.mark)],
+      [.int16(shard), .int64(opened.userID), .text(opened.export)], as: String?.self,
       while: "exporting user \(reference)"
-    ) { rows in
-      try rows.single().jsonTextIfPresent("export_user")
-    }.run(on: database, as: actor, deadline: Self.patience)
+    ).run(on: database, as: actor, deadline: Self.patience)
     guard let account else { throw UserDirectory.unknown(reference) }
     self.reference = reference
     self.shard = shard
     self.database = database
     self.account = account
     userID = opened.userID
-    mark = opened.mark
+    mark = opened.export
   }
 
   /// Hands over every job, a JSON object each, in the order in which they were submitted. The audit tells of it.
@@ -75,7 +75,7 @@ struct PersonExport: Sendable {
       if let actor { _ = try await transaction.query(actor.statement) }
       try await transaction.forEachRow(
         SQLStatement(
-          SQLFunction("export_jobs", 3, "o_job").text,
+          SQLFunction("export_jobs", 3).text,
           [.int16(shard), .int64(userID), .text(mark)],
           label: "exporting a user's jobs"), deadline: Self.patience
       ) { row in

@@ -2,7 +2,7 @@ import PostgreSQL
 import Queue
 
 /// A user's token as it is kept: without its hash.
-struct TokenRecord: Sendable, Equatable {
+struct TokenRecord: Sendable, Equatable, Decodable {
   /// Its number among the user's.
   let number: Int
   /// What the office calls it.
@@ -45,32 +45,19 @@ struct TokenDirectory: Sendable {
       [
         .int16(shard), .text(user), .bytes(hash), .text(label.map(storable)),
         .timestamp(timestamp(expiresAt)),
-      ], while: "adding a token of user \(user)"
-    ) { rows in
-      try rows.single().int32IfPresent("add_token")
-    }.run(on: database, as: actor)
+      ], as: Int?.self, while: "adding a token of user \(user)"
+    ).run(on: database, as: actor)
     guard let number else { throw UserDirectory.unknown(user) }
-    return Int(number)
+    return number
   }
 
   /// The tokens of a user, by number.
   func list(of user: String) async throws(JobQueueError) -> [TokenRecord] {
     let shard = try await ShardDirectory(database).shard(of: user)
     return try await Statement(
-      SQLFunction(
-        "list_tokens", 2, "o_number", "o_label", "o_created_at", "o_created_by", "o_expires_at",
-        "o_revoked_at", "o_last_used_on", "o_state"),
-      [.int16(shard), .text(user)], while: "listing the tokens of user \(user)"
-    ) { rows in
-      try rows.map { row in
-        TokenRecord(
-          number: try row.int("o_number"), label: try row.stringIfPresent("o_label"),
-          createdBy: try row.string("o_created_by"), createdAt: try row.seconds("o_created_at"),
-          expiresAt: try row.secondsIfPresent("o_expires_at"),
-          revokedAt: try row.secondsIfPresent("o_revoked_at"),
-          lastUsedOn: try row.stringIfPresent("o_last_used_on"), state: try row.string("o_state"))
-      }
-    }.run(on: database)
+      SQLFunction("list_tokens", 2), [.int16(shard), .text(user)], as: [TokenRecord].self,
+      while: "listing the tokens of user \(user)"
+    ).run(on: database)
   }
 
   /// Revokes a token of a user, or all of them, and answers how many were valid.
@@ -83,17 +70,15 @@ struct TokenDirectory: Sendable {
     let shard = try await ShardDirectory(database).shard(of: user)
     let count = try await Statement(
       SQLFunction("revoke_tokens", 3),
-      [.int16(shard), .text(user), .int32(number.map { Int32(clamping: $0) })],
+      [.int16(shard), .text(user), .int32(number.map { Int32(clamping: $0) })], as: Int?.self,
       while: "revoking tokens of user \(user)"
-    ) { rows in
-      try rows.single().int32IfPresent("revoke_tokens")
-    }.run(on: database, as: actor)
+    ).run(on: database, as: actor)
     guard let count else {
       guard let number else { throw UserDirectory.unknown(user) }
       throw JobQueueError(
         .notFound, "There is no token \(number) of a user \(user).",
         advice: "Look with analysisctl users token list.")
     }
-    return Int(count)
+    return count
   }
 }

@@ -1,4 +1,4 @@
-import PostgreSQL
+public import PostgreSQL
 import Queue
 public import Support
 
@@ -32,7 +32,10 @@ public struct NewUser: Sendable, Equatable {
 }
 
 /// What adding a user came to.
-public struct AddedUser: Sendable, Equatable {
+public struct AddedUser: Sendable, Equatable, RenamedColumns {
+  /// It says what was done.
+  public static let columns = ["isNew": "created"]
+
   /// The user's number.
   public let userID: Int64
   /// The shard in which the user lives.
@@ -42,7 +45,9 @@ public struct AddedUser: Sendable, Equatable {
 }
 
 /// All that is kept of a user.
-struct UserDetail: Sendable, Equatable {
+struct UserDetail: Sendable, Equatable, RenamedColumns {
+  static let columns = ["planDisplayName": "planName"]
+
   /// What the operator calls the user.
   let reference: String
   /// The shard in which the user lives.
@@ -61,7 +66,7 @@ struct UserDetail: Sendable, Equatable {
   let planDisplayName: String?
   /// The plans the user has had and will have, each with the time from which it holds (nil: from the
   /// beginning), the oldest first.
-  let planHistory: [PlanEntry]
+  var planHistory: [PlanEntry]
   /// The present month.
   let period: Period
   /// From when until when the present month is; nil where it was not asked for.
@@ -77,7 +82,7 @@ struct UserDetail: Sendable, Equatable {
   /// Jobs of the present month that have been analysed.
   let analysed: Int
   /// Who the user is; nil when nothing is known.
-  let profile: Profile?
+  var profile: Profile?
   /// By which the picture that stands for the user is found; nil where it was not asked for.
   var appearance: UserAppearance?
 
@@ -88,7 +93,7 @@ struct UserDetail: Sendable, Equatable {
 }
 
 /// A plan and the time from which a user has it.
-struct PlanEntry: Sendable, Equatable {
+struct PlanEntry: Sendable, Equatable, Decodable {
   /// The plan's name.
   let plan: String
   /// From when, in seconds since 1970; nil: from the beginning.
@@ -102,7 +107,9 @@ struct PlanEntry: Sendable, Equatable {
 }
 
 /// Who a user is, as far as it is known.
-struct Profile: Sendable, Equatable {
+struct Profile: Sendable, Equatable, RenamedColumns {
+  static let columns = ["endpointSubscription": "subscription", "endpointCount": "count"]
+
   /// The name.
   let name: String?
   /// The e-mail address.
@@ -126,7 +133,10 @@ struct Profile: Sendable, Equatable {
 }
 
 /// A line of the list of users.
-public struct UserSummary: Sendable, Equatable {
+public struct UserSummary: Sendable, Equatable, RenamedColumns {
+  /// It is called a user there.
+  public static let columns = ["reference": "user"]
+
   /// What the operator calls the user.
   public let reference: String
   /// The zone in which the user's months are counted.
@@ -141,51 +151,13 @@ public struct UserSummary: Sendable, Equatable {
   public let period: Period
 }
 
-extension UserDetail {
-  /// Reads a row of `analysis.user_shown`.
-  init(
-    _ row: Row, reference: String, shard: Int16, planHistory: [PlanEntry], profile: Profile?
-  ) throws {
-    self.init(
-      reference: reference, shard: shard, userID: try row.int64("o_user_id"), zone: try row.string("o_zone"),
-      clinic: try row.stringIfPresent("o_clinic"), createdAt: try row.seconds("o_created_at"),
-      plan: try row.stringIfPresent("o_plan"), planDisplayName: try row.stringIfPresent("o_plan_name"),
-      planHistory: planHistory, period: try row.period("o_period"),
-      limit: try row.int32IfPresent("o_limit").map(Int.init), used: try row.int("o_used"),
-      refunded: try row.int("o_refunded"), refused: try row.int("o_refused"),
-      analysed: try row.int("o_analysed"), profile: profile)
-  }
-}
-
-extension UserSummary {
-  /// Reads a row of `analysis.list_users`.
-  init(_ row: Row) throws {
-    self.init(
-      reference: try row.string("o_user"), zone: try row.string("o_zone"),
-      plan: try row.stringIfPresent("o_plan"),
-      limit: try row.int32IfPresent("o_limit").map(Int.init), used: try row.int("o_used"),
-      period: try row.period("o_period"))
-  }
-}
-
-extension Profile {
-  /// Reads a row of `analysis.person_of`.
-  init(_ row: Row) throws {
-    self.init(
-      name: try row.stringIfPresent("o_name"), email: try row.stringIfPresent("o_email"),
-      birthday: try row.stringIfPresent("o_birthday"), address: try row.stringIfPresent("o_address"),
-      gender: try row.stringIfPresent("o_gender"),
-      endpointSubscription: try row.stringIfPresent("o_subscription"),
-      endpointCount: try row.int32IfPresent("o_count").map(Int.init),
-      lastReset: try row.secondsIfPresent("o_last_reset"), updatedAt: try row.seconds("o_updated_at"),
-      photoURL: try row.stringIfPresent("o_photo_url"))
-  }
-}
-
 /// A user's photo: where it is, which shows itself nowhere, since whoever has the address may have the photo.
 public struct UserPhoto: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
-  CustomReflectable
+  CustomReflectable, RenamedColumns
 {
+  /// It is called a user there.
+  public static let columns = ["reference": "user"]
+
   /// What the operator calls the user.
   public let reference: String
   /// The photo's address.

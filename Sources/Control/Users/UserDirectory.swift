@@ -24,15 +24,11 @@ public struct UserDirectory: Sendable {
     if let zone = user.zone { try await requireZone(zone) }
     let shard = try await shards.shard(of: user.reference)
     let adding = Statement(
-      SQLFunction("add_user", 6, "o_user_id", "o_created"),
+      SQLFunction("add_user", 6),
       [
         .int16(shard), .text(user.reference), .text(user.plan), .text(user.zone),
         .text(user.name.map(storable)), .text(user.email.map(storable)),
-      ], while: "adding user \(user.reference)"
-    ) { rows in
-      let row = try rows.single()
-      return AddedUser(userID: try row.int64("o_user_id"), shard: shard, isNew: try row.bool("o_created"))
-    }
+      ], as: AddedUser.self, beside: ["shard": shard], while: "adding user \(user.reference)")
     guard let anchor = user.anchor else { return try await adding.run(on: database) }
     let setting = Self.settingPeriod(of: user.reference, in: shard, anchor, nil)
     do {
@@ -54,29 +50,20 @@ public struct UserDirectory: Sendable {
   /// All that is kept of a user; nil when there is no such user.
   func show(_ reference: String) async throws(JobQueueError) -> UserDetail? {
     let shard = try await shards.shard(of: reference)
-    let account = try await Statement(
-      SQLFunction(
-        "user_shown", 2, "o_user_id", "o_zone", "o_clinic", "o_created_at", "o_plan", "o_plan_name",
-        "o_limit", "o_period", "o_used", "o_refunded", "o_refused", "o_analysed"),
-      [.int16(shard), .text(reference)],
-      while: "reading user \(reference)"
-    ) { rows in
-      try rows.first.map { (row: $0, userID: try $0.int64("o_user_id")) }
-    }.run(on: database)
-    guard let account else { return nil }
-    let history = try await planHistory(shard, account.userID)
-    let profile = try await profile(shard, account.userID)
-    let appearance = try await appearances(of: [reference])[reference]
-    let present = try await period(shard, reference)
-    do {
-      var detail = try UserDetail(
-        account.row, reference: reference, shard: shard, planHistory: history, profile: profile)
-      detail.appearance = appearance
-      detail.present = present
-      return detail
-    } catch {
-      throw JobQueueError(error, while: "reading user \(reference)")
-    }
+    let detail = try await Statement(
+      SQLFunction("user_shown", 2), [.int16(shard), .text(reference)], as: UserDetail?.self,
+      beside: [
+        "reference": reference, "shard": shard, "planHistory": [PlanEntry](), "profile": nil,
+        "appearance": nil,
+        "present": nil,
+      ], while: "reading user \(reference)"
+    ).run(on: database)
+    guard var detail else { return nil }
+    detail.planHistory = try await planHistory(shard, detail.userID)
+    detail.profile = try await profile(shard, detail.userID)
+    detail.appearance = try await appearances(of: [reference])[reference]
+    detail.present = try await period(shard, reference)
+    return detail
   }
 
   /// A page of the users by reference.
@@ -85,12 +72,8 @@ public struct UserDirectory: Sendable {
   public func list(after: String? = nil, limit: Int = 100) async throws(JobQueueError) -> [UserSummary] {
     let statements = try await shards.shards().map { shard in
       Statement(
-        SQLFunction(
-          "list_users", 3, "o_user", "o_zone", "o_plan", "o_limit", "o_used", "o_period"),
-        [.int16(shard), .text(after ?? ""), .int32(Int32(clamping: limit))], while: "listing users"
-      ) { rows in
-        try rows.map { try UserSummary($0) }
-      }
+        SQLFunction("list_users", 3), [.int16(shard), .text(after ?? ""), .int32(Int32(clamping: limit))],
+        as: [UserSummary].self, while: "listing users")
     }
     let users = try await database.run(statements).flatMap { $0 }
     return Array(
@@ -109,10 +92,8 @@ public struct UserDirectory: Sendable {
     let isDone = try await Statement(
       SQLFunction("set_plan", 4),
       [.int16(shard), .text(reference), .text(plan), .timestamp(timestamp(from))],
-      while: "setting the plan of user \(reference)"
-    ) { rows in
-      try rows.single().bool("set_plan")
-    }.run(on: database, as: actor)
+      as: Bool.self, while: "setting the plan of user \(reference)"
+    ).run(on: database, as: actor)
     guard isDone else { throw Self.unknown(reference) }
   }
 
@@ -125,11 +106,9 @@ public struct UserDirectory: Sendable {
     try await requireZone(zone)
     let shard = try await shards.shard(of: reference)
     let isDone = try await Statement(
-      SQLFunction("set_zone", 3), [.int16(shard), .text(reference), .text(zone)],
+      SQLFunction("set_zone", 3), [.int16(shard), .text(reference), .text(zone)], as: Bool.self,
       while: "setting the zone of user \(reference)"
-    ) { rows in
-      try rows.single().bool("set_zone")
-    }.run(on: database, as: actor)
+    ).run(on: database, as: actor)
     guard isDone else { throw Self.unknown(reference) }
   }
 
@@ -171,23 +150,16 @@ public struct UserDirectory: Sendable {
 
   private func planHistory(_ shard: Int16, _ userID: Int64) async throws(JobQueueError) -> [PlanEntry] {
     try await Statement(
-      SQLFunction("plans_of_user", 2, "o_plan", "o_from"), [.int16(shard), .int64(userID)],
+      SQLFunction("plans_of_user", 2), [.int16(shard), .int64(userID)], as: [PlanEntry].self,
       while: "reading a user's plans"
-    ) { rows in
-      try rows.map { PlanEntry(plan: try $0.string("o_plan"), from: try $0.secondsIfPresent("o_from")) }
-    }.run(on: database)
+    ).run(on: database)
   }
 
   private func profile(_ shard: Int16, _ userID: Int64) async throws(JobQueueError) -> Profile? {
     try await Statement(
-      SQLFunction(
-        "person_of", 2, "o_name", "o_email", "o_birthday", "o_address", "o_gender", "o_subscription",
-        "o_count",
-        "o_last_reset", "o_updated_at", "o_photo_url"), [.int16(shard), .int64(userID)],
+      SQLFunction("person_of", 2), [.int16(shard), .int64(userID)], as: Profile?.self,
       while: "reading a user's profile"
-    ) { rows in
-      try rows.first.map { try Profile($0) }
-    }.run(on: database)
+    ).run(on: database)
   }
 }
 
@@ -205,10 +177,8 @@ extension UserDirectory {
     let shard = try await shards.shard(of: reference)
     let isDone = try await Statement(
       SQLFunction("set_photo", 3), [.int16(shard), .text(reference), .text(url.map(storable))],
-      while: "setting the photo of user \(reference)"
-    ) { rows in
-      try rows.single().bool("set_photo")
-    }.run(on: database)
+      as: Bool.self, while: "setting the photo of user \(reference)"
+    ).run(on: database)
     guard isDone else { throw Self.unknown(reference) }
   }
 
@@ -218,11 +188,8 @@ extension UserDirectory {
   public func photos(after: String? = nil, limit: Int = 100) async throws(JobQueueError) -> [UserPhoto] {
     let statements = try await shards.shards().map { shard in
       Statement(
-        SQLFunction("list_photos", 3, "o_user", "o_url"),
-        [.int16(shard), .text(after ?? ""), .int32(Int32(clamping: limit))], while: "listing photos"
-      ) { rows in
-        try rows.map { UserPhoto(reference: try $0.string("o_user"), url: try $0.string("o_url")) }
-      }
+        SQLFunction("list_photos", 3), [.int16(shard), .text(after ?? ""), .int32(Int32(clamping: limit))],
+        as: [UserPhoto].self, while: "listing photos")
     }
     let photos = try await database.run(statements).flatMap { $0 }
     return Array(

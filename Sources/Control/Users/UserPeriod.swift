@@ -62,46 +62,51 @@ extension UserDirectory {
     of reference: String, in shard: Int16, _ anchor: Int, _ from: Period?
   ) -> Statement<AnchorChange?> {
     Statement(
-      SQLFunction(
-        "set_period", 4, "o_from", "o_changed", "o_period", "o_starts", "o_ends", "o_starts_local",
-        "o_ends_local"),
+      SQLFunction("set_period", 4),
       [.int16(shard), .text(reference), .int16(Int16(clamping: anchor)), .int16(from?.label)],
-      while: "setting the period of user \(reference)"
-    ) { rows in
-      try rows.first.map { row in
-        AnchorChange(
-          from: try row.int16IfPresent("o_from").flatMap(Period.init(label:)),
-          isChanged: try row.bool("o_changed"), month: try row.period("o_period"),
-          start: try row.localTime("o_starts"), end: try row.localTime("o_ends"))
-      }
-    }
+      as: AnchorChange?.self, while: "setting the period of user \(reference)")
   }
 
   /// The present period of a user.
   func period(_ shard: Int16, _ reference: String) async throws(JobQueueError) -> UserPeriod? {
     try await Statement(
-      SQLFunction(
-        "user_period", 2, "o_period", "o_anchor", "o_starts", "o_ends", "o_starts_local", "o_ends_local",
-        "o_next_from", "o_next_anchor"), [.int16(shard), .text(reference)],
+      SQLFunction("user_period", 2), [.int16(shard), .text(reference)], as: UserPeriod?.self,
       while: "reading a user's period"
-    ) { rows in
-      try rows.first.map { row in
-        UserPeriod(
-          month: try row.period("o_period"), anchor: try row.int("o_anchor"),
-          from: try row.localTime("o_starts"), until: try row.localTime("o_ends"),
-          next: try row.int16IfPresent("o_next_from").flatMap(Period.init(label:)).map {
-            UserPeriod.Change(from: $0, anchor: try row.int("o_next_anchor"))
-          })
-      }
-    }.run(on: database)
+    ).run(on: database)
   }
 }
 
-extension Row {
-  /// A moment, and beside it what the clocks of a zone show then.
-  fileprivate func localTime(_ column: String) throws -> LocalTime {
-    LocalTime(
-      microseconds: try timestamp(column).microsecondsSince1970,
-      local: try timestamp("\(column)_local").microsecondsSince1970)
+extension AnchorChange: Decodable {
+  private struct Columns: Decodable {
+    let from: Period?
+    let changed: Bool
+    let period: Period
+    let span: Span
+  }
+
+  /// Reads a row of `analysis.set_period`.
+  init(from decoder: any Decoder) throws {
+    let row = try Columns(from: decoder)
+    self.init(
+      from: row.from, isChanged: row.changed, month: row.period, start: row.span.from, end: row.span.until)
+  }
+}
+
+extension UserPeriod: Decodable {
+  private struct Columns: Decodable {
+    let period: Period
+    let anchor: Int
+    let span: Span
+    let nextFrom: Period?
+    let nextAnchor: Int?
+  }
+
+  /// Reads a row of `analysis.user_period`.
+  init(from decoder: any Decoder) throws {
+    let row = try Columns(from: decoder)
+    var next: Change?
+    if let from = row.nextFrom, let anchor = row.nextAnchor { next = Change(from: from, anchor: anchor) }
+    self.init(
+      month: row.period, anchor: row.anchor, from: row.span.from, until: row.span.until, next: next)
   }
 }

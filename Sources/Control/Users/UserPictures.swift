@@ -6,8 +6,10 @@ import Support
 ///
 /// It shows itself nowhere: whoever has the photo's address may have the photo.
 struct UserAppearance: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
-  CustomReflectable
+  CustomReflectable, RenamedColumns
 {
+  static let columns = ["reference": "user"]
+
   /// What the operator calls the user.
   let reference: String
   /// The user's name.
@@ -43,23 +45,10 @@ extension UserDirectory {
     let byShard = Dictionary(grouping: try await shards.shards(of: users)) { $0.value }
     let statements = byShard.map { shard, users in
       Statement(
-        SQLFunction(
-          "user_pictures", 2, "o_user", "o_name", "o_photo_url", "o_clinic", "o_kind", "o_logo",
-          "o_pharmacy_logo"),
-        [.int16(shard), .array(users.map(\.key))], while: "reading who users are"
-      ) { rows in try rows.map { try UserAppearance($0) } }
+        SQLFunction("user_pictures", 2), [.int16(shard), .array(users.map(\.key))],
+        as: [UserAppearance].self, while: "reading who users are")
     }
     let found = try await database.run(statements).flatMap { $0 }
     return Dictionary(found.map { ($0.reference, $0) }) { first, _ in first }
-  }
-}
-
-extension UserAppearance {
-  fileprivate init(_ row: Row) throws {
-    self.init(
-      reference: try row.string("o_user"), name: try row.stringIfPresent("o_name"),
-      photoURL: try row.stringIfPresent("o_photo_url"), clinic: try row.stringIfPresent("o_clinic"),
-      kind: try row.clinicKind(), logo: try row.stringIfPresent("o_logo"),
-      pharmacyLogo: try row.stringIfPresent("o_pharmacy_logo"))
   }
 }

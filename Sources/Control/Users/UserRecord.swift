@@ -97,15 +97,22 @@ public enum UserOutcome: Sendable, Equatable {
   /// Nothing was changed, for this reason.
   case refused(String)
 
-  init(_ row: Row) throws {
+  fileprivate init(_ row: ImportedUser) throws {
     self =
-      switch try row.string("o_outcome") {
+      switch row.outcome {
       case "created": .created
-      case "updated": .updated(try UserChange.read(try row.jsonTextIfPresent("o_changes") ?? "[]"))
+      case "updated": .updated(try UserChange.read(row.changes ?? "[]"))
       case "unchanged": .unchanged
-      default: .refused(try row.stringIfPresent("o_reason") ?? "The database says not why.")
+      default: .refused(row.reason ?? "The database says not why.")
       }
   }
+}
+
+/// A row of `analysis.import_users`.
+private struct ImportedUser: Decodable {
+  let index: Int
+  let outcome: String
+  let reason, changes: String?
 }
 
 extension UserDirectory {
@@ -162,13 +169,13 @@ extension UserDirectory {
     _ actor: AuditActor?
   ) async throws(JobQueueError) -> [Int: UserOutcome] {
     try await Statement(
-      SQLFunction("import_users", 4, "o_index", "o_outcome", "o_reason", "o_changes"),
+      SQLFunction("import_users", 4),
       [
         .int16(shard), .jsonb(JSONValue.array(indices.map { records[$0].json }).json), .bool(adding),
         .bool(dry),
-      ], while: "taking over \(indices.count) users"
+      ], as: [ImportedUser].self, while: "taking over \(indices.count) users"
     ) { rows in
-      try Dictionary(rows.map { (indices[try $0.int("o_index") - 1], try UserOutcome($0)) }) { $1 }
+      try Dictionary(rows.map { (indices[$0.index - 1], try UserOutcome($0)) }) { $1 }
     }.run(on: database, as: actor)
   }
 
@@ -182,10 +189,8 @@ extension UserDirectory {
     let shard = try await shards.shard(of: reference)
     let number = try await Statement(
       SQLFunction("rename_user", 3), [.int16(shard), .text(reference), .text(storable(name))],
-      while: "renaming user \(reference)"
-    ) { rows in
-      try rows.single().int64IfPresent("rename_user")
-    }.run(on: database, as: actor)
+      as: Int64?.self, while: "renaming user \(reference)"
+    ).run(on: database, as: actor)
     guard let number else { throw Self.unknown(reference) }
     return number
   }
