@@ -1,8 +1,11 @@
-import PostgreSQL
+public import PostgreSQL
 import Queue
 
 /// One thing that somebody did.
-public struct AuditEntry: Sendable, Equatable {
+public struct AuditEntry: Sendable, Equatable, RenamedColumns {
+  /// It is the user of the operating system.
+  public static let columns = ["user": "osUser"]
+
   /// Its number in the chain; nil while it is not chained.
   public let id: Int64?
   /// When, in seconds since 1970.
@@ -42,31 +45,5 @@ public struct AuditEntry: Sendable, Equatable {
     self.reason = reason
     self.detail = detail
     self.hash = hash
-  }
-}
-
-extension AuditEntry {
-  static let function = SQLFunction(
-    "audit_list", 9, "o_id", "o_at", "o_role", "o_os_user", "o_host", "o_address", "o_action", "o_object",
-    "o_reason", "o_detail", "o_hash")
-
-  /// Reads a row of it.
-  init(_ row: Row) throws {
-    self.init(
-      id: try row.int64("o_id"), at: try row.seconds("o_at"), role: try row.string("o_role"),
-      user: try row.stringIfPresent("o_os_user"), host: try row.stringIfPresent("o_host"),
-      address: try row.stringIfPresent("o_address"), action: try row.string("o_action"),
-      object: try row.string("o_object"), reason: try row.stringIfPresent("o_reason"),
-      detail: try row.jsonTextIfPresent("o_detail"), hash: try row.string("o_hash"))
-  }
-
-  /// Reads a row of `sql/audit/drafts.sql`.
-  init(draft row: Row) throws {
-    self.init(
-      id: nil, at: try row.seconds("at"), role: try row.string("role"),
-      user: try row.stringIfPresent("os_user"), host: try row.stringIfPresent("host"),
-      address: try row.stringIfPresent("address"), action: try row.string("action"),
-      object: try row.string("object"), reason: try row.stringIfPresent("reason"),
-      detail: try row.jsonTextIfPresent("detail"), hash: nil)
   }
 }

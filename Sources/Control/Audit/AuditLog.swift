@@ -29,27 +29,33 @@ public struct AuditLog: Sendable {
   /// The end of the chain as it is now, to be kept outside of the database.
   public func end() async throws(JobQueueError) -> KeptEnd {
     try await Statement(
-      SQLFunction("audit_ends", 0, "o_installation", "o_first", "o_first_at", "o_id", "o_hash"), [],
-      while: "reading the audit's end"
-    ) { rows in
-      let row = try rows.single()
-      let first = try row.int64("o_first")
-      let oldest = try row.secondsIfPresent("o_first_at").map { AuditMark.Oldest(id: first, at: Int64($0)) }
+      SQLFunction("audit_ends", 0), as: End.self, while: "reading the audit's end"
+    ) { end in
+      let oldest = end.firstAt.map { AuditMark.Oldest(id: end.first, at: Int64($0)) }
       return KeptEnd(
-        at: UnixTime.now.seconds, installation: try row.string("o_installation"),
-        mark: AuditMark(id: try row.int64("o_id"), hash: try row.string("o_hash"), oldest: oldest))
+        at: UnixTime.now.seconds, installation: end.installation,
+        mark: AuditMark(id: end.id, hash: end.hash, oldest: oldest))
     }.run(on: database)
+  }
+
+  /// The chain's ends as the database has them.
+  struct End: Decodable {
+    let installation: String
+    let first: Int64
+    let firstAt: Double?
+    let id: Int64
+    let hash: String
   }
 
   /// How many entries are not in the chain yet, which no end covers, and for how many seconds the oldest.
   func unchained() async throws(JobQueueError) -> (count: Int, seconds: Double?) {
-    try await Statement(
-      SQLFunction("unchained", 0, "o_count", "o_seconds"), [],
-      while: "looking for entries that are not chained"
-    ) { rows in
-      let row = try rows.single()
-      return (try row.int("o_count"), try row.doubleIfPresent("o_seconds"))
-    }.run(on: database)
+    struct Unchained: Decodable {
+      let count: Int
+      let seconds: Double?
+    }
+    return try await Statement(
+      SQLFunction("unchained", 0), as: Unchained.self, while: "looking for entries that are not chained"
+    ) { ($0.count, $0.seconds) }.run(on: database)
   }
 
   /// Entries, the latest first: those that are not chained yet, then those of the chain.
@@ -66,17 +72,14 @@ public struct AuditLog: Sendable {
       .timestamp(since), .timestamp(until), .text(action), .text(user), .text(by), .text(role), .text(object),
     ]
     let chained = Statement(
-      AuditEntry.function, parameters + [.int64(filter.before), .int32(Int32(clamping: limit))],
-      while: "reading the audit"
-    ) { rows in
-      try rows.map { try AuditEntry($0) }
-    }
+      SQLFunction("audit_list", 9), parameters + [.int64(filter.before), .int32(Int32(clamping: limit))],
+      as: [AuditEntry].self, while: "reading the audit")
     guard filter.before == nil else { return try await chained.run(on: database) }
     let drafts = Statement(
       file: "audit/drafts.sql", parameters + [.int32(Int32(clamping: limit))],
       while: "reading what is not chained yet"
     ) { rows in
-      try rows.map { try AuditEntry(draft: $0) }
+      try rows.map { try $0.decode(AuditEntry.self, beside: ["id": nil, "hash": nil]) }
     }
     do {
       // As of one moment: what is chained meanwhile is not missed.
@@ -167,8 +170,7 @@ public struct AuditLog: Sendable {
         try await Statement(
           SQLFunction("audit_key", 2), [.text("remove_key"), .int64(key)],
           while: "recording that a key is removed"
-        ) { _ in
-        }.run(on: transaction, as: actor)
+        ).run(on: transaction, as: actor)
         return try await removal()
       }
     } catch let error as PostgreSQLError {

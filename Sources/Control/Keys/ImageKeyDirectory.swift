@@ -17,7 +17,9 @@ struct ImageKeyCounts: Sendable, Equatable {
 }
 
 /// An encrypted image without its bytes.
-struct EncryptedImageRecord: Sendable, Equatable {
+struct EncryptedImageRecord: Sendable, Equatable, RenamedColumns {
+  static let columns = ["id": "image"]
+
   /// Its number.
   let id: Int64
   /// Where its row was when it was read.
@@ -56,9 +58,8 @@ struct ImageKeyDirectory: Sendable {
   /// - Throws: `conflict` when one takes longer than two seconds.
   func awaitSubmits() async throws(JobQueueError) {
     try await Statement(
-      SQLFunction("await_submits", 0), [], while: "waiting for submits to end"
-    ) { _ in
-    }.run(on: database)
+      SQLFunction("await_submits", 0), while: "waiting for submits to end"
+    ).run(on: database)
   }
 
   /// Counts the images under each key.
@@ -68,24 +69,29 @@ struct ImageKeyDirectory: Sendable {
     var counts = ImageKeyCounts()
     for shard in try await ShardDirectory(database).shards() {
       let found = try await Statement(
-        SQLFunction("image_keys", 1, "o_encrypted_by", "o_images"), [.int16(shard)], while: "counting images"
-      ) { rows in
-        try rows.map { (key: try $0.int64IfPresent("o_encrypted_by"), count: try $0.int("o_images")) }
-      }.run(on: database, deadline: deadline ?? Self.patience)
-      for (key, count) in found {
-        if let key { counts.encrypted[key, default: 0] += count } else { counts.plaintext += count }
+        SQLFunction("image_keys", 1), [.int16(shard)], as: [KeyUse].self, while: "counting images"
+      ).run(on: database, deadline: deadline ?? Self.patience)
+      for use in found {
+        if let key = use.encryptedBy {
+          counts.encrypted[key, default: 0] += use.images
+        } else {
+          counts.plaintext += use.images
+        }
       }
     }
     return counts
   }
 
+  private struct KeyUse: Decodable {
+    let encryptedBy: Int64?
+    let images: Int
+  }
+
   /// Where images are: each shard's months that have a partition for them.
   func locations() async throws(JobQueueError) -> [(shard: Int16, period: Period)] {
     let periods = try await Statement(
-      SQLFunction("months", 0, "o_period"), [], while: "looking for the months"
-    ) { rows in
-      try rows.map { try $0.period("o_period") }
-    }.run(on: database)
+      SQLFunction("months", 0), as: [Period].self, while: "looking for the months"
+    ).run(on: database)
     return try await ShardDirectory(database).shards().flatMap { shard in
       periods.sorted().map { (shard, $0) }
     }
@@ -96,22 +102,12 @@ struct ImageKeyDirectory: Sendable {
     notUnder key: Int64, in location: (shard: Int16, period: Period), after id: Int64, count: Int
   ) async throws(JobQueueError) -> [EncryptedImageRecord] {
     try await Statement(
-      SQLFunction(
-        "images_to_rewrap", 5, "o_image", "o_row_id", "o_encrypted_by", "o_wrapped_key", "o_sha256",
-        "o_user_sha256"),
+      SQLFunction("images_to_rewrap", 5),
       [
         .int16(location.shard), .int16(location.period.label), .int64(id), .int64(key),
         .int32(Int32(clamping: count)),
-      ], while: "reading images' keys"
-    ) { rows in
-      try rows.map { row in
-        EncryptedImageRecord(
-          id: try row.int64("o_image"), rowID: try row.string("o_row_id"),
-          storedKey: StoredKey(
-            keyID: try row.int64("o_encrypted_by"), wrappedKey: try row.bytes("o_wrapped_key")),
-          sha256: try row.bytes("o_sha256"), userSHA256: try row.bytesIfPresent("o_user_sha256"))
-      }
-    }.run(on: database, deadline: Self.patience)
+      ], as: [EncryptedImageRecord].self, while: "reading images' keys"
+    ).run(on: database, deadline: Self.patience)
   }
 
   /// Gives images of a location their own keys as they are under another key; the images stay as they are. One that was
@@ -129,9 +125,7 @@ struct ImageKeyDirectory: Sendable {
         .int16(location.shard), .int16(location.period.label), .array(images.map(\.record.id)),
         .array(images.map(\.record.rowID)), .array(images.map(\.record.storedKey.wrappedKey)), .int64(key),
         .array(images.map(\.storedKey.wrappedKey)),
-      ], while: "putting images under another key"
-    ) { rows in
-      try rows.single().int("rewrap_images")
-    }.run(on: database, as: actor, deadline: Self.patience)
+      ], as: Int.self, while: "putting images under another key"
+    ).run(on: database, as: actor, deadline: Self.patience)
   }
 }

@@ -3,9 +3,9 @@ import Queue
 import Support
 
 /// A month, and how far it is from its statement.
-struct BilledMonth: Sendable, Equatable {
+struct BilledMonth: Sendable, Equatable, Decodable {
   /// How far a month is.
-  enum State: String, Sendable, CaseIterable {
+  enum State: String, Sendable, CaseIterable, ColumnValue {
     /// It is not over in every zone.
     case running
     /// It is over, and what belongs to it may still come.
@@ -37,7 +37,7 @@ extension BilledMonth {
 }
 
 /// What the closing of a month would state.
-struct ClosingPreview: Sendable, Equatable {
+struct ClosingPreview: Sendable, Equatable, Decodable {
   /// The month.
   let period: Period
   /// How many users have a line.
@@ -80,41 +80,24 @@ struct MonthDirectory: Sendable {
   /// The months from the first in which anything was used to the running one, the oldest first.
   func list() async throws(JobQueueError) -> [BilledMonth] {
     try await Statement(
-      SQLFunction("list_months", 1, "o_period", "o_state", "o_due_at", "o_closed_at", "o_lines"), [now],
-      while: "listing the months"
-    ) { rows in
-      try rows.map { row in
-        let name = try row.string("o_state")
-        guard let state = BilledMonth.State(rawValue: name) else {
-          throw JobQueueError(
-            .unexpectedAnswer,
-            "The database has a state of a month that this version does not know: \(name).",
-            advice: "Use the version of analysisctl that made the schema.")
-        }
-        return BilledMonth(
-          period: try row.period("o_period"), state: state, dueAt: try row.seconds("o_due_at"),
-          closedAt: try row.secondsIfPresent("o_closed_at"),
-          lines: try row.int64IfPresent("o_lines").map { Int($0) })
-      }
-    }.run(on: database, deadline: Self.deadline)
+      SQLFunction("list_months", 1), [now], as: [BilledMonth].self, while: "listing the months"
+    ).run(on: database, deadline: Self.deadline)
   }
 
   /// From when on a month may be closed, in seconds since 1970.
   func dueAt(of month: Period) async throws(JobQueueError) -> Double {
     try await Statement(
-      SQLFunction("statement_due", 1), [.int16(month.label)], while: "asking when \(month) may be closed"
-    ) { rows in
-      try rows.single().seconds("statement_due")
-    }.run(on: database)
+      SQLFunction("statement_due", 1), [.int16(month.label)], as: Double.self,
+      while: "asking when \(month) may be closed"
+    ).run(on: database)
   }
 
   /// How many jobs of a month have neither a result nor died.
   func openJobs(of month: Period) async throws(JobQueueError) -> Int {
     try await Statement(
-      SQLFunction("open_jobs", 1), [.int16(month.label)], while: "counting the open jobs of \(month)"
-    ) { rows in
-      try rows.single().int("open_jobs")
-    }.run(on: database, deadline: Self.deadline)
+      SQLFunction("open_jobs", 1), [.int16(month.label)], as: Int.self,
+      while: "counting the open jobs of \(month)"
+    ).run(on: database, deadline: Self.deadline)
   }
 
   /// What the closing of a month would state. Nothing is changed.
@@ -123,16 +106,9 @@ struct MonthDirectory: Sendable {
   func preview(_ month: Period) async throws(JobQueueError) -> ClosingPreview {
     let open = try await openJobs(of: month)
     return try await Statement(
-      SQLFunction(
-        "preview_closing", 2, "o_users", "o_active", "o_used", "o_over", "o_adjustments", "o_adjusted"),
-      [.int16(month.label), now], while: "looking at what \(month) comes to"
-    ) { rows in
-      let row = try rows.single()
-      return ClosingPreview(
-        period: month, users: try row.int("o_users"), active: try row.int("o_active"),
-        used: try row.int("o_used"), over: try row.int("o_over"), open: open,
-        adjustments: try row.int("o_adjustments"), adjusted: try row.int("o_adjusted"))
-    }.run(on: database, deadline: Self.deadline)
+      SQLFunction("preview_closing", 2), [.int16(month.label), now], as: ClosingPreview.self,
+      beside: ["period": month, "open": open], while: "looking at what \(month) comes to"
+    ).run(on: database, deadline: Self.deadline)
   }
 
   /// Closes a month: stores its usage as a statement, and records that in the audit. False, and nothing is changed,
@@ -140,13 +116,13 @@ struct MonthDirectory: Sendable {
   func close(_ month: Period, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
     let doing = "closing \(month)"
     guard moment != nil else {
-      return try await Statement(SQLFunction("close_usage", 1), [.int16(month.label)], while: doing) {
-        try $0.single().bool("close_usage")
-      }.run(on: database, as: actor, deadline: Self.deadline)
+      return try await Statement(
+        SQLFunction("close_usage", 1), [.int16(month.label)], as: Bool.self, while: doing
+      ).run(on: database, as: actor, deadline: Self.deadline)
     }
-    return try await Statement(SQLFunction("close_usage", 2), [.int16(month.label), now], while: doing) {
-      try $0.single().bool("close_usage")
-    }.run(on: database, as: actor, deadline: Self.deadline)
+    return try await Statement(
+      SQLFunction("close_usage", 2), [.int16(month.label), now], as: Bool.self, while: doing
+    ).run(on: database, as: actor, deadline: Self.deadline)
   }
 
   /// Asks whether this login may close months at all. Nothing is changed.
@@ -154,7 +130,7 @@ struct MonthDirectory: Sendable {
   /// - Throws: `permission` where it may not.
   func requireRight() async throws(JobQueueError) {
     // It is no month, so that there is nothing to close.
-    try await Statement(SQLFunction("close_usage", 1), [.int16(0)], while: "closing a month") { _ in }
+    try await Statement(SQLFunction("close_usage", 1), [.int16(0)], while: "closing a month")
       .run(on: database)
   }
 }

@@ -1,10 +1,10 @@
-import PostgreSQL
+public import PostgreSQL
 public import Queue
 import Support
 
 extension PauseDirectory {
   /// What became of a wish to pause.
-  public enum Outcome: String, Sendable {
+  public enum Outcome: String, Sendable, ColumnValue {
     /// It runs no more.
     case paused
     /// It was paused already; the reason or the end is another now.
@@ -28,10 +28,8 @@ extension PauseDirectory {
       SQLFunction("pause", 4),
       [
         .text(scope), .text(storable(name)), .text(reason.map(storable)), .timestamp(timestamp(until)),
-      ], while: "pausing"
-    ) { rows in
-      try rows.single().named("pause", Outcome.self)
-    }.run(on: database, as: actor)
+      ], as: Outcome.self, while: "pausing"
+    ).run(on: database, as: actor)
   }
 
   /// Ends a pause; answers whether there was one.
@@ -42,10 +40,8 @@ extension PauseDirectory {
   ) async throws(JobQueueError) -> Bool {
     let (scope, name) = scope.columns
     return try await Statement(
-      SQLFunction("resume", 2), [.text(scope), .text(storable(name))], while: "resuming"
-    ) { rows in
-      try rows.single().bool("resume")
-    }.run(on: database, as: actor)
+      SQLFunction("resume", 2), [.text(scope), .text(storable(name))], as: Bool.self, while: "resuming"
+    ).run(on: database, as: actor)
   }
 }
 

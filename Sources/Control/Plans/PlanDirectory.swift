@@ -61,47 +61,50 @@ public struct PlanDirectory: Sendable {
     return plans
   }
 
+  private struct PriceRow: Decodable {
+    let plan, price, currency: String
+    let from: String?
+    let inForce: Bool
+  }
+
   private func prices() async throws(JobQueueError) -> [(plan: String, Plan.Price)] {
     try await Statement(
-      SQLFunction("list_plan_prices", 0, "o_plan", "o_from", "o_price", "o_currency", "o_in_force"), [],
-      while: "listing the plans' prices"
+      SQLFunction("list_plan_prices", 0), as: [PriceRow].self, while: "listing the plans' prices"
     ) { rows in
       try rows.map { row in
-        guard let amount = DecimalText(try row.string("o_price")) else {
+        guard let amount = DecimalText(row.price) else {
           throw JobQueueError(.unexpectedAnswer, "The database answered a price that is no number.")
         }
         return (
-          try row.string("o_plan"),
-          Plan.Price(
-            from: try row.stringIfPresent("o_from"), amount: amount, currency: try row.string("o_currency"),
-            isInForce: try row.bool("o_in_force"))
+          row.plan, .init(from: row.from, amount: amount, currency: row.currency, isInForce: row.inForce)
         )
       }
     }.run(on: database)
   }
 
+  /// A plan with one of its limits, if it has any.
+  private struct LimitRow: Decodable {
+    let plan, name: String
+    let cost: Int64
+    let hasLimit: Bool
+    let from: Double?
+    let limit: Int?
+    let inForce: Bool?
+  }
+
   private func limits() async throws(JobQueueError) -> [Plan] {
     try await Statement(
-      SQLFunction(
-        "list_plans", 0, "o_plan", "o_name", "o_cost", "o_has_limit", "o_from", "o_limit", "o_in_force"), [],
-      while: "listing the plans"
+      SQLFunction("list_plans", 0), as: [LimitRow].self, while: "listing the plans"
     ) { rows in
       var plans: [Plan] = []
       for row in rows {
-        let name = try row.string("o_plan")
-        if plans.last?.name != name {
+        if plans.last?.name != row.plan {
           plans.append(
-            Plan(
-              name: name, displayName: try row.string("o_name"), cost: try row.int64("o_cost"), limits: [],
-              prices: [])
-          )
+            Plan(name: row.plan, displayName: row.name, cost: row.cost, limits: [], prices: []))
         }
-        guard try row.bool("o_has_limit") else { continue }
+        guard row.hasLimit else { continue }
         plans[plans.count - 1].limits.append(
-          Plan.Limit(
-            from: try row.secondsIfPresent("o_from"),
-            monthly: try row.int32IfPresent("o_limit").map(Int.init),
-            isInForce: try row.boolIfPresent("o_in_force") ?? false))
+          Plan.Limit(from: row.from, monthly: row.limit, isInForce: row.inForce ?? false))
       }
       return plans
     }.run(on: database)
@@ -125,8 +128,7 @@ public struct PlanDirectory: Sendable {
       SQLFunction("set_plan_limit", 3),
       [.text(plan), .int32(limit.map { Int32(clamping: $0) }), .timestamp(timestamp(from))],
       while: "setting the limit of plan \(plan)"
-    ) { _ in
-    }.run(on: database, as: actor)
+    ).run(on: database, as: actor)
   }
 
   /// Adds a plan, which is there from now on; false where one has its name already, which stays as it is.
@@ -140,14 +142,11 @@ public struct PlanDirectory: Sendable {
   public func add(
     _ name: String, displayName: String, limit: Int?, cost: Int64, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Bool {
-    let function = SQLFunction("add_plan", 4)
-    return try await Statement(
-      function,
+    try await Statement(
+      SQLFunction("add_plan", 4),
       [.text(name), .text(displayName), .int32(limit.map { Int32(clamping: $0) }), .int64(cost)],
-      while: "adding plan \(name)"
-    ) { rows in
-      try rows.single().bool(function.columns[0])
-    }.run(on: database, as: actor)
+      as: Bool.self, while: "adding plan \(name)"
+    ).run(on: database, as: actor)
   }
 
   /// Says what an analysis of a plan costs from a day on.
@@ -168,8 +167,7 @@ public struct PlanDirectory: Sendable {
       SQLFunction("set_plan_price", 5),
       [.text(plan), .text(price.description), .text(currency), .text(from), .bool(replaces)],
       while: "setting the price of plan \(plan)"
-    ) { _ in
-    }.run(on: database, as: actor)
+    ).run(on: database, as: actor)
   }
 
   /// Throws `notFound`, with the names of those that there are, for a plan that is not there.

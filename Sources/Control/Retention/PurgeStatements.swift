@@ -13,7 +13,9 @@ struct PurgeStatements: Sendable {
   let chunk: Int32
 
   /// A month, and what in it may be past its time.
-  struct Month: Sendable {
+  struct Month: Sendable, RenamedColumns {
+    static let columns = ["hasImages": "images", "hasResults": "results", "isOver": "whole"]
+
     let period: Period
     let hasImages: Bool
     let hasResults: Bool
@@ -21,7 +23,7 @@ struct PurgeStatements: Sendable {
   }
 
   /// What one call went through.
-  struct Step: Sendable {
+  struct Step: Sendable, Decodable {
     /// The last key; nil at the end.
     let last: Int64?
     let looked: Int
@@ -30,7 +32,7 @@ struct PurgeStatements: Sendable {
   }
 
   /// What went of one month.
-  struct Part: Sendable {
+  struct Part: Sendable, Decodable {
     let last: Int64?
     let period: Period?
     let rows: Int64
@@ -39,80 +41,48 @@ struct PurgeStatements: Sendable {
 
   func months() -> Statement<[Month]> {
     Statement(
-      SQLFunction("purge_months", 1, "o_period", "o_images", "o_results", "o_whole"),
-      [.timestamp(moment)], while: "looking for what is past its time"
-    ) { rows in
-      try rows.map {
-        Month(
-          period: try $0.period("o_period"), hasImages: try $0.bool("o_images"),
-          hasResults: try $0.bool("o_results"), isOver: try $0.bool("o_whole"))
-      }
-    }
+      SQLFunction("purge_months", 1), [.timestamp(moment)], as: [Month].self,
+      while: "looking for what is past its time")
   }
 
   /// The months that have to be closed before what is past its time in them can go.
   func unclosedMonths() -> Statement<[Period]> {
     Statement(
-      SQLFunction("unclosed_months", 1, "o_period"), [.timestamp(moment)],
-      while: "looking for months that are not closed"
-    ) { rows in
-      try rows.map { try $0.period("o_period") }
-    }
+      SQLFunction("unclosed_months", 1), [.timestamp(moment)], as: [Period].self,
+      while: "looking for months that are not closed")
   }
 
   /// Gives a month the index by which its images find their jobs.
   func indexImages(_ period: Period) -> Statement<Bool> {
     Statement(
-      SQLFunction("index_images", 2), [.int16(period.label), .timestamp(moment)],
-      while: "preparing the removal of images of \(period)"
-    ) { rows in
-      try rows.single().bool("index_images")
-    }
+      SQLFunction("index_images", 2), [.int16(period.label), .timestamp(moment)], as: Bool.self,
+      while: "preparing the removal of images of \(period)")
   }
 
   func images(_ shard: Int16, _ period: Period, after: Int64, tells: Bool) -> Statement<Step> {
-    step(Self.imagesOf, shard, period, after, tells, while: "removing images")
+    Statement(
+      SQLFunction("purge_images", 7), step(shard, period, after, tells), as: Step.self,
+      while: "removing images of \(period)")
   }
 
   func results(_ shard: Int16, _ period: Period, after: Int64, tells: Bool) -> Statement<Step> {
-    step(Self.resultsOf, shard, period, after, tells, while: "removing results")
+    Statement(
+      SQLFunction("purge_results", 7), step(shard, period, after, tells), as: Step.self,
+      while: "removing results of \(period)")
   }
 
-  private static let imagesOf = SQLFunction("purge_images", 7, "o_last", "o_looked", "o_rows", "o_bytes")
-  private static let resultsOf = SQLFunction("purge_results", 7, "o_last", "o_looked", "o_rows", "o_bytes")
-
-  private func step(
-    _ function: SQLFunction, _ shard: Int16, _ period: Period, _ after: Int64, _ tells: Bool,
-    while doing: String
-  ) -> Statement<Step> {
-    Statement(
-      function,
-      [
-        .int16(shard), .int16(period.label), .int64(after), .int32(chunk), .timestamp(moment), .bool(isDry),
-        .bool(tells),
-      ], while: "\(doing) of \(period)"
-    ) { rows in
-      let row = try rows.single()
-      return Step(
-        last: try row.int64IfPresent("o_last"), looked: try row.int("o_looked"),
-        rows: try row.int64("o_rows"),
-        bytes: try row.int64("o_bytes"))
-    }
+  private func step(_ shard: Int16, _ period: Period, _ after: Int64, _ tells: Bool) -> [Parameter] {
+    [
+      .int16(shard), .int16(period.label), .int64(after), .int32(chunk), .timestamp(moment), .bool(isDry),
+      .bool(tells),
+    ]
   }
 
   func dead(_ shard: Int16, after: Int64, tells: Bool) -> Statement<[Part]> {
     Statement(
-      SQLFunction("purge_dead", 6, "o_last", "o_period", "o_rows", "o_bytes"),
+      SQLFunction("purge_dead", 6),
       [.int16(shard), .int64(after), .int32(chunk), .timestamp(moment), .bool(isDry), .bool(tells)],
-      while: "removing jobs that failed"
-    ) { rows in
-      try rows.map {
-        Part(
-          last: try $0.int64IfPresent("o_last"),
-          period: try $0.isNull("o_period") ? nil : $0.period("o_period"),
-          rows: try $0.int64("o_rows"), bytes: try $0.int64("o_bytes"))
-      }
-    }
+      as: [Part].self, while: "removing jobs that failed")
   }
 
   /// Removes a whole month; nil when it does not go as a whole.
@@ -120,51 +90,43 @@ struct PurgeStatements: Sendable {
   /// - Parameter images: how many images are going that a dry run has left there.
   func month(_ period: Period, images: Int64) -> Statement<(rows: Int64, bytes: Int64)?> {
     Statement(
-      SQLFunction("purge_month", 4, "o_gone", "o_rows", "o_bytes"),
-      [.int16(period.label), .timestamp(moment), .bool(isDry), .int64(images)], while: "removing \(period)"
-    ) { rows in
-      let row = try rows.single()
-      return try row.bool("o_gone") ? (rows: try row.int64("o_rows"), bytes: try row.int64("o_bytes")) : nil
+      SQLFunction("purge_month", 4),
+      [.int16(period.label), .timestamp(moment), .bool(isDry), .int64(images)], as: Gone.self,
+      while: "removing \(period)"
+    ) { month in
+      guard month.gone, let rows = month.rows, let bytes = month.bytes else { return nil }
+      return (rows, bytes)
     }
   }
 
+  private struct Gone: Decodable {
+    let gone: Bool
+    let rows, bytes: Int64?
+  }
+
   func events(_ shard: Int16, tells: Bool) -> Statement<[Part]> {
-    records(
-      SQLFunction("purge_events", 5, "o_period", "o_rows", "o_bytes"),
-      [.int16(shard), .int32(chunk), .timestamp(moment), .bool(isDry), .bool(tells)],
-      while: "removing events of webhooks")
+    Statement(
+      SQLFunction("purge_events", 5),
+      [.int16(shard), .int32(chunk), .timestamp(moment), .bool(isDry), .bool(tells)], as: [Part].self,
+      beside: ["last": nil], while: "removing events of webhooks")
   }
 
   func usage(tells: Bool) -> Statement<[Part]> {
-    records(
-      SQLFunction("purge_usage", 4, "o_period", "o_rows", "o_bytes"),
-      [.int32(chunk), .timestamp(moment), .bool(isDry), .bool(tells)], while: "removing counters")
+    Statement(
+      SQLFunction("purge_usage", 4), [.int32(chunk), .timestamp(moment), .bool(isDry), .bool(tells)],
+      as: [Part].self, beside: ["last": nil], while: "removing counters")
   }
 
   /// - Parameter last: the last entry that may go.
   func audit(through last: Int64) -> Statement<[Part]> {
-    records(
-      SQLFunction("purge_audit", 4, "o_period", "o_rows", "o_bytes"),
-      [.int32(chunk), .timestamp(moment), .bool(isDry), .int64(last)], while: "removing entries of the audit")
+    Statement(
+      SQLFunction("purge_audit", 4), [.int32(chunk), .timestamp(moment), .bool(isDry), .int64(last)],
+      as: [Part].self, beside: ["last": nil], while: "removing entries of the audit")
   }
 
   /// The audit's last entry.
   func auditEnd() -> Statement<Int64> {
-    Statement(SQLFunction("audit_ends", 0, "o_id"), [], while: "reading the audit's end") { rows in
-      try rows.single().int64("o_id")
-    }
-  }
-
-  private func records(_ function: SQLFunction, _ parameters: [Parameter], while doing: String) -> Statement<
-    [Part]
-  > {
-    Statement(function, parameters, while: doing) { rows in
-      try rows.map {
-        Part(
-          last: nil, period: try $0.period("o_period"), rows: try $0.int64("o_rows"),
-          bytes: try $0.int64("o_bytes"))
-      }
-    }
+    Statement(SQLFunction("audit_ends", 0), as: AuditLog.End.self, while: "reading the audit's end") { $0.id }
   }
 }
 

@@ -2,7 +2,9 @@ import PostgreSQL
 import Queue
 
 /// A value in the database that holds for the whole installation.
-struct Setting: Sendable, Equatable {
+struct Setting: Sendable, Equatable, RenamedColumns {
+  static let columns = ["standard": "default", "emptyMeaning": "empty"]
+
   /// Its name, for instance `keep_images`.
   let name: String
   /// What it is now.
@@ -27,16 +29,8 @@ struct SettingDirectory: Sendable {
   /// Every setting.
   func list() async throws(JobQueueError) -> [Setting] {
     try await Statement(
-      SQLFunction("list_settings", 0, "o_name", "o_value", "o_default", "o_empty", "o_meaning"), [],
-      while: "listing the settings"
-    ) { rows in
-      try rows.map { row in
-        Setting(
-          name: try row.string("o_name"), value: try row.string("o_value"),
-          standard: try row.string("o_default"), emptyMeaning: try row.stringIfPresent("o_empty"),
-          meaning: try row.string("o_meaning"))
-      }
-    }.run(on: database)
+      SQLFunction("list_settings", 0), as: [Setting].self, while: "listing the settings"
+    ).run(on: database)
   }
 
   /// What a setting is now, where it can be changed to a value. Nothing is changed.
@@ -44,11 +38,9 @@ struct SettingDirectory: Sendable {
   /// - Throws: `badRow` with the rule, where it cannot have this value.
   func preview(_ name: String, value: String) async throws(JobQueueError) -> String {
     try await Statement(
-      SQLFunction("preview_setting", 2), [.text(name), .text(storable(value))],
+      SQLFunction("preview_setting", 2), [.text(name), .text(storable(value))], as: String.self,
       while: "looking at setting \(name)"
-    ) { rows in
-      try rows.single().string("preview_setting")
-    }.run(on: database)
+    ).run(on: database)
   }
 
   /// Changes a setting; false, and nothing is changed, where it is not `before` any more.
@@ -58,10 +50,8 @@ struct SettingDirectory: Sendable {
     _ name: String, value: String, before: String, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Bool {
     try await Statement(
-      SQLFunction("set_setting", 3), [.text(name), .text(storable(value)), .text(before)],
+      SQLFunction("set_setting", 3), [.text(name), .text(storable(value)), .text(before)], as: Bool.self,
       while: "changing setting \(name)"
-    ) { rows in
-      try rows.single().bool("set_setting")
-    }.run(on: database, as: actor)
+    ).run(on: database, as: actor)
   }
 }

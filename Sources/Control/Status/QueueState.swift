@@ -25,11 +25,14 @@ public struct QueueState: Sendable, Equatable, Decodable {
   /// `working`, `paused: ear jobs, the lamp is broken`.
   var words: String { name.rawValue + (why.map { ": \(printable($0))" } ?? "") }
 
+  private struct Columns: Decodable {
+    let state: String
+    let why: String?
+  }
+
   static let statement = Statement(
-    SQLFunction("queue_state", 0, "o_state", "o_why"), [], while: "reading the queue's state"
-  ) { rows in
-    let row = try rows.single()
-    let why = try row.stringIfPresent("o_why")
-    return Name(rawValue: try row.string("o_state")).map { QueueState($0, why: why) }
+    SQLFunction("queue_state", 0), as: Columns.self, while: "reading the queue's state"
+  ) { found in
+    Name(rawValue: found.state).map { QueueState($0, why: found.why) }
   }
 }

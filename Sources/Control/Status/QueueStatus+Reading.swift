@@ -7,11 +7,10 @@ extension QueueStatus {
   /// Asks for everything at once.
   static func statement(bound: Int) -> Statement<QueueStatus> {
     Statement(
-      SQLFunction("queue_overview", 1), [.int32(Int32(clamping: bound + 1))],
+      SQLFunction("queue_overview", 1), [.int32(Int32(clamping: bound + 1))], as: String.self,
       while: "reading the queue's status"
-    ) { rows in
-      let text = try rows.single().jsonText("queue_overview")
-      return try QueueStatus(JSONDecoder().decode(FoundStatus.self, from: Data(text.utf8)))
+    ) { text in
+      try QueueStatus(JSONDecoder().decode(FoundStatus.self, from: Data(text.utf8)))
     }
   }
 
@@ -93,7 +92,7 @@ private struct FoundStatus: Decodable {
 extension QueueStatus.LaneStatus {
   fileprivate init(_ found: FoundStatus.Lane) throws {
     self.init(
-      lane: try Lane(known: found.lane),
+      lane: try Lane(stored: found.lane),
       waiting: BoundedCount(found.waiting, isExact: found.isExact, isAbout: found.isKept),
       inFlight: found.inFlight, oldestWaitingSeconds: found.oldest)
   }

@@ -23,25 +23,25 @@ struct QueueTotals: Sendable, Equatable {
 
   /// Asks a database.
   static func read(_ database: ConnectionPool) async throws(JobQueueError) -> QueueTotals {
-    let (refused, closedAt, webhooksOff) = try await Statement(
-      SQLFunction("month_totals", 0, "o_refused", "o_closed_at", "o_webhooks_off"), [],
-      while: "reading the month's totals"
-    ) { rows in
-      let row = try rows.single()
-      return (
-        try row.int("o_refused"), try row.secondsIfPresent("o_closed_at"), try row.int("o_webhooks_off")
-      )
-    }.run(on: database, deadline: deadline)
+    struct Month: Decodable {
+      let refused, webhooksOff: Int
+      let closedAt: Double?
+    }
+    struct Cause: Decodable {
+      let `class`: String
+      let count: Int
+    }
+    let month = try await Statement(
+      SQLFunction("month_totals", 0), as: Month.self, while: "reading the month's totals"
+    ).run(on: database, deadline: deadline)
     let causes = try await Statement(
-      SQLFunction("dead_causes", 2, "o_class", "o_count"),
-      [.timestamp(Timestamp(secondsSince1970: 0)), .int32(mostCauses)], while: "reading why jobs died"
-    ) { rows in
-      try rows.map { (try $0.string("o_class"), try $0.int("o_count")) }
-    }.run(on: database, deadline: deadline)
+      SQLFunction("dead_causes", 2), [.timestamp(Timestamp(secondsSince1970: 0)), .int32(mostCauses)],
+      as: [Cause].self, while: "reading why jobs died"
+    ).run(on: database, deadline: deadline)
     let settings = try await SettingDirectory(database).list()
     return QueueTotals(
-      refusedByMonthLimit: refused, lastStatementAt: closedAt, webhooksOff: webhooksOff,
-      dead: Dictionary(causes, uniquingKeysWith: +),
+      refusedByMonthLimit: month.refused, lastStatementAt: month.closedAt, webhooksOff: month.webhooksOff,
+      dead: Dictionary(causes.map { ($0.class, $0.count) }, uniquingKeysWith: +),
       databaseLimit: settings.first { $0.name == "max_database_bytes" }.flatMap { Int64($0.value) })
   }
 }

@@ -3,7 +3,10 @@ public import Queue
 public import Support
 
 /// A user whose counter differs from what their jobs say.
-public struct UsageDifference: Sendable, Equatable {
+public struct UsageDifference: Sendable, Equatable, RenamedColumns {
+  /// They are the pending ones there.
+  public static let columns = ["pendingRefunds": "pending"]
+
   /// The user; `#` and the number when the user is gone.
   public let user: String
   /// The shard.
@@ -24,7 +27,9 @@ public struct UsageDifference: Sendable, Equatable {
 }
 
 /// A job that is in no table of the queue: not ended, not waiting, not scheduled and not running. No worker finds it.
-struct LostJob: Sendable, Equatable {
+struct LostJob: Sendable, Equatable, RenamedColumns {
+  static let columns = ["id": "job"]
+
   /// The job.
   let id: JobID
   /// Whose it is.
@@ -78,22 +83,20 @@ public enum Reconciliation {
     var lost = LostJobs()
     for (shard, period) in try await locations(database, month) {
       let part = try await Statement(
-        SQLFunction("lost_jobs", 3, "o_job", "o_user", "o_created_at", "o_count"),
-        [.int16(shard), .int16(period.label), .int32(Int32(clamping: limit))],
+        SQLFunction("lost_jobs", 3), [.int16(shard), .int16(period.label), .int32(Int32(clamping: limit))],
+        as: [Lost].self, beside: ["shard": shard, "period": period],
         while: "looking for lost jobs of \(period)"
-      ) { rows in
-        LostJobs(
-          count: try rows.first?.int("o_count") ?? 0,
-          first: try rows.map {
-            LostJob(
-              id: try $0.jobID("o_job"), user: try $0.string("o_user"), shard: shard, period: period,
-              createdAt: try $0.seconds("o_created_at"))
-          })
-      }.run(on: database, deadline: deadline)
-      lost.count += part.count
-      lost.first += part.first
+      ).run(on: database, deadline: deadline)
+      lost.count += part.first?.count ?? 0
+      lost.first += part.map(\.lost)
     }
     return lost
+  }
+
+  /// A lost job, and how many there are of its shard and month.
+  private struct Lost: Decodable {
+    let lost: LostJob
+    let count: Int
   }
 
   /// The shards and months to read, the oldest month first.
@@ -101,10 +104,8 @@ public enum Reconciliation {
     _ database: ConnectionPool, _ month: Period?
   ) async throws(JobQueueError) -> [(Int16, Period)] {
     let months = try await Statement(
-      SQLFunction("months", 0, "o_period"), [], while: "reading the months of the queue"
-    ) { rows in
-      try rows.map { try $0.period("o_period") }
-    }.run(on: database)
+      SQLFunction("months", 0), as: [Period].self, while: "reading the months of the queue"
+    ).run(on: database)
     let shards = try await ShardDirectory(database).shards()
     return months.reversed().filter { month == nil || month == $0 }.flatMap { period in
       shards.map { ($0, period) }
@@ -113,16 +114,7 @@ public enum Reconciliation {
 
   private static func statement(_ shard: Int16, _ period: Period) -> Statement<[UsageDifference]> {
     Statement(
-      SQLFunction("usage_differences", 2, "o_user", "o_used", "o_pending", "o_analysed", "o_open"),
-      [.int16(shard), .int16(period.label)],
-      while: "recounting \(period)"
-    ) { rows in
-      try rows.map {
-        UsageDifference(
-          user: try $0.string("o_user"), shard: shard, period: period, used: try $0.int("o_used"),
-          pendingRefunds: try $0.int("o_pending"), analysed: try $0.int("o_analysed"),
-          open: try $0.int("o_open"))
-      }
-    }
+      SQLFunction("usage_differences", 2), [.int16(shard), .int16(period.label)],
+      as: [UsageDifference].self, beside: ["shard": shard, "period": period], while: "recounting \(period)")
   }
 }
