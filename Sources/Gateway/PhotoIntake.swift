@@ -73,6 +73,14 @@ struct PhotoIntake: Sendable {
     }
   }
 
+  private struct Submitted: Decodable {
+    let outcome: String
+    let reason: String?
+    let job: JobID?
+    let limit, used: Int?
+    let woken: Bool?
+  }
+
   private struct RefusedSubmit: Error {
     let code: String
     let limit: Int?
@@ -90,28 +98,19 @@ struct PhotoIntake: Sendable {
       throw APIFailure.internalFailure
     }
     let statement = Statement(
-      SQLFunction(
-        "gateway_submit", 10, "o_outcome", "o_reason", "o_job", "o_limit", "o_used",
-        "o_woken"),
+      SQLFunction("gateway_submit", 10),
       [
         .int16(token.shard), .bytes(token.hash), .text(user.reference), .int16(photo.kind.code),
         .bytes(stored.sha256), .bytes(stored.bytes),
         .array([Int32(clamping: clean.width), Int32(clamping: clean.height)]), .text(photo.key),
         .int64(stored.key?.keyID.value), .bytes(stored.key?.bytes),
-      ], while: "submitting a photo"
-    ) { rows -> Result<JobID, RefusedSubmit> in
-      let row = try rows.single()
-      switch try row.string("o_outcome") {
-      case "created", "duplicate":
-        if try row.boolIfPresent("o_woken") == false { workers.submitted(in: token.shard) }
-        return .success(try row.jobID("o_job"))
-      default:
-        return .failure(
-          RefusedSubmit(
-            code: try row.stringIfPresent("o_reason") ?? "other",
-            limit: try row.int32IfPresent("o_limit").map(Int.init),
-            used: try row.int32IfPresent("o_used").map(Int.init)))
+      ], as: Submitted.self, while: "submitting a photo"
+    ) { row -> Result<JobID, RefusedSubmit> in
+      guard ["created", "duplicate"].contains(row.outcome), let job = row.job else {
+        return .failure(RefusedSubmit(code: row.reason ?? "other", limit: row.limit, used: row.used))
       }
+      if row.woken == false { workers.submitted(in: token.shard) }
+      return .success(job)
     }
     return try await persistently { () async throws(JobQueueError) in try await statement.run(on: database) }
   }

@@ -19,8 +19,7 @@ struct StoredAnalysis: Sendable, Equatable {
     Statement(
       SQLFunction("gateway_open_results", 3),
       [.int16(shard), .array(jobs.map(\.token.hash)), .array(jobs.map(\.job.value))],
-      while: "recording that results are read"
-    ) { rows in try rows.single().stringIfPresent("gateway_open_results") }
+      as: String?.self, while: "recording that results are read")
   }
 
   /// Records that a page of a user's history is read, the newest analyses first.
@@ -28,8 +27,7 @@ struct StoredAnalysis: Sendable, Equatable {
     Statement(
       SQLFunction("gateway_open_history", 4),
       [.int16(token.shard), .bytes(token.hash), .int64(before?.value), .int32(Int32(clamping: limit))],
-      while: "recording that a history is read"
-    ) { rows in try rows.single().stringIfPresent("gateway_open_history") }
+      as: String?.self, while: "recording that a history is read")
   }
 
   /// Reads what was recorded.
@@ -37,24 +35,30 @@ struct StoredAnalysis: Sendable, Equatable {
     _ reading: String, _ tokens: [AppToken], shard: Int16
   ) -> Statement<[StoredAnalysis]> {
     Statement(
-      SQLFunction(
-        "gateway_results", 3, "o_job", "o_kind", "o_created_at", "o_finished_at", "o_conditions", "o_model",
-        "o_call_ms"),
-      [.int16(shard), .array(tokens.map(\.hash)), .text(reading)], while: "reading results"
-    ) { rows in try rows.map { try StoredAnalysis($0) } }
+      SQLFunction("gateway_results", 3), [.int16(shard), .array(tokens.map(\.hash)), .text(reading)],
+      as: [StoredAnalysis].self, while: "reading results")
+  }
+}
+
+extension StoredAnalysis: Decodable {
+  private struct Columns: Decodable {
+    let job: JobID
+    let kind, conditions: String
+    let createdAt, finishedAt: Double
+    let model: String?
+    let callMs: Int?
   }
 
-  init(_ row: Row) throws {
-    job = try row.jobID("o_job")
-    kind = try row.named("o_kind", AnalysisKind.self)
-    createdAt = try row.seconds("o_created_at")
-    finishedAt = try row.seconds("o_finished_at")
-    guard let conditions = try JSONReader.read(Array(row.jsonText("o_conditions").utf8)).elements else {
-      throw JobQueueError(.unexpectedAnswer, "The conditions of job \(job) are no list.")
+  /// Reads a row of `analysis.gateway_results` or `analysis.gateway_shared_results`.
+  init(from decoder: any Decoder) throws {
+    let row = try Columns(from: decoder)
+    guard let kind = AnalysisKind(rawValue: row.kind) else { throw UnknownValue("AnalysisKind", row.kind) }
+    guard let conditions = try JSONReader.read(Array(row.conditions.utf8)).elements else {
+      throw JobQueueError(.unexpectedAnswer, "The conditions of job \(row.job) are no list.")
     }
-    self.conditions = conditions.map(\.value)
-    model = try row.stringIfPresent("o_model")
-    callMilliseconds = try row.int32IfPresent("o_call_ms").map(Int.init)
+    self.init(
+      job: row.job, kind: kind, createdAt: row.createdAt, finishedAt: row.finishedAt,
+      conditions: conditions.map(\.value), model: row.model, callMilliseconds: row.callMs)
   }
 }
 
@@ -66,7 +70,7 @@ enum JobEnd: Sendable, Equatable {
 }
 
 /// Where a job of the user of a token is.
-struct AppJobState: Sendable, Equatable {
+struct AppJobState: Sendable, Equatable, Decodable {
   /// As the queue names states: `waiting`, `running`, `scheduled`, `succeeded`, `dead`, `cancelled`.
   let state: String
   let reason: String?
@@ -86,14 +90,7 @@ struct AppJobState: Sendable, Equatable {
   /// Asks for one; nil for a job that there is not, or that is another user's.
   static func statement(_ token: AppToken, _ job: JobID) -> Statement<AppJobState?> {
     Statement(
-      SQLFunction("gateway_states", 3, "o_job", "o_state", "o_reason", "o_message"),
-      [.int16(token.shard), .bytes(token.hash), .array([job.value])], while: "asking where a job is"
-    ) { rows in
-      try rows.first.map { row in
-        AppJobState(
-          state: try row.string("o_state"), reason: try row.stringIfPresent("o_reason"),
-          message: try row.stringIfPresent("o_message"))
-      }
-    }
+      SQLFunction("gateway_states", 3), [.int16(token.shard), .bytes(token.hash), .array([job.value])],
+      as: AppJobState?.self, while: "asking where a job is")
   }
 }

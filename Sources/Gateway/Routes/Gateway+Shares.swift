@@ -31,7 +31,7 @@ extension Gateway {
       },
       HTTPRoute(.get, "/api/shared") { request in
         await self.answer(request) { caller in
-          .json(200, ["shared": .array(try await SharedCalls.sharing(caller.token).run(on: self.database))])
+          .json(200, ["shared": .array(try await SharedCalls.sharing(caller.token, on: self.database))])
         }
       },
       HTTPRoute(.get, "/api/shared/*/analyses") { request in
@@ -86,7 +86,7 @@ extension Gateway {
       SharedCalls.opening(caller.token, share, before: before, limit: limit), caller)
     guard let reading else {
       // Nothing to be read, or no share.
-      guard try await SharedCalls.shares(caller.token).run(on: database).contains(share) else {
+      guard try await SharedCalls.shares(caller.token, on: database).contains(share) else {
         throw APIFailure.noShare
       }
       return []
@@ -106,63 +106,70 @@ private enum SharedCalls {
     Statement(
       SQLFunction("gateway_share_request", 5),
       caller(token) + [.text(clinician), .text(carer), .timestamp(timestamp(expiresAt))],
-      while: "requesting a share"
-    ) { rows in try rows.single().int64("gateway_share_request") }
+      as: Int64.self, while: "requesting a share")
   }
 
   static func accept(_ token: AppToken, _ share: Int64) -> Statement<Bool> {
     Statement(
-      SQLFunction("gateway_share_accept", 3), caller(token) + [.int64(share)], while: "accepting a share"
-    ) { rows in try rows.single().bool("gateway_share_accept") }
+      SQLFunction("gateway_share_accept", 3), caller(token) + [.int64(share)], as: Bool.self,
+      while: "accepting a share")
   }
 
   static func revoke(_ token: AppToken, _ share: Int64) -> Statement<Bool> {
     Statement(
-      SQLFunction("gateway_share_revoke", 3), caller(token) + [.int64(share)], while: "revoking a share"
-    ) { rows in try rows.single().bool("gateway_share_revoke") }
+      SQLFunction("gateway_share_revoke", 3), caller(token) + [.int64(share)], as: Bool.self,
+      while: "revoking a share")
+  }
+
+  private struct OwnShare: Decodable {
+    let share: Int64
+    let role, user, state: String
+    let clinician, carer: String?
+    let requestedAt: Double
+    let acceptedAt, expiresAt, revokedAt: Double?
   }
 
   static func list(_ token: AppToken) -> Statement<[JSONValue]> {
     Statement(
-      SQLFunction(
-        "gateway_share_list", 2, "o_share", "o_role", "o_user", "o_clinician", "o_carer", "o_state",
-        "o_requested_at", "o_accepted_at", "o_expires_at", "o_revoked_at"),
-      caller(token), while: "asking for shares"
-    ) { rows in
-      try rows.map { row in
+      SQLFunction("gateway_share_list", 2), caller(token), as: [OwnShare].self, while: "asking for shares"
+    ) { shares in
+      shares.map { share in
         [
-          "id": .string(String(try row.int64("o_share"))), "role": .string(try row.string("o_role")),
-          "user": .string(try row.string("o_user")),
-          "clinician": .text(try row.stringIfPresent("o_clinician")),
-          "carer": .text(try row.stringIfPresent("o_carer")), "state": .string(try row.string("o_state")),
-          "requested_at": moment(try row.seconds("o_requested_at")),
-          "accepted_at": moment(try row.secondsIfPresent("o_accepted_at")),
-          "expires_at": moment(try row.secondsIfPresent("o_expires_at")),
-          "revoked_at": moment(try row.secondsIfPresent("o_revoked_at")),
+          "id": .string(String(share.share)), "role": .string(share.role), "user": .string(share.user),
+          "clinician": .text(share.clinician), "carer": .text(share.carer), "state": .string(share.state),
+          "requested_at": moment(share.requestedAt), "accepted_at": moment(share.acceptedAt),
+          "expires_at": moment(share.expiresAt), "revoked_at": moment(share.revokedAt),
         ]
       }
     }
   }
 
-  static func sharing(_ token: AppToken) -> Statement<[JSONValue]> {
+  private struct OthersShare: Decodable {
+    let share: Int64
+    let user: String
+    let acceptedAt, expiresAt: Double?
+  }
+
+  private static func others(_ token: AppToken) -> Statement<[OthersShare]> {
     Statement(
-      SQLFunction("gateway_shared", 2, "o_share", "o_user", "o_accepted_at", "o_expires_at"), caller(token),
-      while: "asking who shares"
-    ) { rows in
-      try rows.map { row in
-        [
-          "id": .string(String(try row.int64("o_share"))), "user": .string(try row.string("o_user")),
-          "accepted_at": moment(try row.secondsIfPresent("o_accepted_at")),
-          "expires_at": moment(try row.secondsIfPresent("o_expires_at")),
-        ]
-      }
+      SQLFunction("gateway_shared", 2), caller(token), as: [OthersShare].self, while: "asking who shares")
+  }
+
+  static func sharing(
+    _ token: AppToken, on database: ConnectionPool
+  ) async throws(JobQueueError) -> [JSONValue] {
+    try await others(token).run(on: database).map { share in
+      [
+        "id": .string(String(share.share)), "user": .string(share.user),
+        "accepted_at": moment(share.acceptedAt), "expires_at": moment(share.expiresAt),
+      ]
     }
   }
 
-  static func shares(_ token: AppToken) -> Statement<Set<Int64>> {
-    Statement(
-      SQLFunction("gateway_shared", 2, "o_share"), caller(token), while: "asking who shares"
-    ) { rows in Set(try rows.map { try $0.int64("o_share") }) }
+  static func shares(
+    _ token: AppToken, on database: ConnectionPool
+  ) async throws(JobQueueError) -> Set<Int64> {
+    Set(try await others(token).run(on: database).map(\.share))
   }
 
   static func opening(
@@ -171,17 +178,13 @@ private enum SharedCalls {
     Statement(
       SQLFunction("gateway_open_shared", 5),
       caller(token) + [.int64(share), .int64(before?.value), .int32(Int32(clamping: limit))],
-      while: "recording that a shared history is read"
-    ) { rows in try rows.single().stringIfPresent("gateway_open_shared") }
+      as: String?.self, while: "recording that a shared history is read")
   }
 
   static func reading(_ token: AppToken, _ share: Int64, _ reading: String) -> Statement<[StoredAnalysis]> {
     Statement(
-      SQLFunction(
-        "gateway_shared_results", 4, "o_job", "o_kind", "o_created_at", "o_finished_at", "o_conditions",
-        "o_model", "o_call_ms"),
-      caller(token) + [.int64(share), .text(reading)], while: "reading a shared history"
-    ) { rows in try rows.map { try StoredAnalysis($0) } }
+      SQLFunction("gateway_shared_results", 4), caller(token) + [.int64(share), .text(reading)],
+      as: [StoredAnalysis].self, while: "reading a shared history")
   }
 
   private static func moment(_ seconds: Double?) -> JSONValue {

@@ -176,19 +176,17 @@ actor AnalysisWaits {
     _ tickets: [WaitTicket], _ shard: Int16
   ) -> Statement<[JobID: JobEnd?]> {
     Statement(
-      SQLFunction("gateway_ended", 3, "o_job", "o_state", "o_reason", "o_message"),
+      SQLFunction("gateway_ended", 3),
       [.int16(shard), .array(tickets.map(\.token.hash)), .array(tickets.map(\.job.value))],
-      while: "asking which jobs have ended"
-    ) { rows in
-      var ended: [JobID: JobEnd?] = [:]
-      for row in rows {
-        ended[try row.jobID("o_job")] = .some(
-          AppJobState.failure(
-            try row.string("o_state"), reason: try row.stringIfPresent("o_reason"),
-            message: try row.stringIfPresent("o_message")))
-      }
-      return ended
+      as: [Ended].self, while: "asking which jobs have ended"
+    ) { jobs in
+      Dictionary(jobs.map { ($0.job, $0.state.failure) }) { $1 }
     }
+  }
+
+  private struct Ended: Decodable {
+    let job: JobID
+    let state: AppJobState
   }
 
   /// Reads analyses, each with a token of its user; what is not the token's is not among them.
