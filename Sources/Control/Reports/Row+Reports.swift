@@ -1,22 +1,6 @@
 import PostgreSQL
 import Support
 
-extension Row {
-  /// A month's label. Throws `schema` for a number that is none.
-  func month(_ column: String) throws -> Period {
-    let label = try int16(column)
-    guard let month = Period(label: label) else { throw ReportsError.unknown("month", Int64(label)) }
-    return month
-  }
-
-  /// A moment and its local time, which the statement answers as if it were UTC.
-  func localTime(_ column: String, local: String) throws -> LocalTime {
-    LocalTime(
-      microseconds: try timestamp(column).microsecondsSince1970,
-      local: try timestamp(local).microsecondsSince1970)
-  }
-}
-
 /// From when until when a period is, each moment with what the clocks of its zone show then.
 struct Span: Decodable {
   let starts, ends, startsLocal, endsLocal: Timestamp

@@ -49,7 +49,7 @@ public struct ShardWork: Sendable, Equatable {
   private init(_ row: Row) throws {
     let lanes = try row.arrayIfPresent("o_lanes", of: Int16.self) ?? []
     let scanFrom = try row.arrayIfPresent("o_scan_from", of: Int64.self) ?? []
-    for (code, from) in zip(lanes, scanFrom) { waiting[try Lane(known: code)] = from }
+    for (code, from) in zip(lanes, scanFrom) { waiting[try Lane(stored: code)] = from }
     movesMarks = try row.bool("o_marks")
     nextRun = try row.doubleIfPresent("o_next_run")
     owesRefunds = try row.bool("o_refunds")

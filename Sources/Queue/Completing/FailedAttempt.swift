@@ -1,3 +1,4 @@
+public import PostgreSQL
 public import Support
 
 /// An attempt that failed, to be recorded, and what is to become of the job.
@@ -46,7 +47,7 @@ public struct FailedAttempt: Sendable, Equatable {
 }
 
 /// What the database did with a failed attempt.
-public enum FailOutcome: String, Sendable, CaseIterable {
+public enum FailOutcome: String, Sendable, CaseIterable, ColumnValue {
   /// The job is tried again.
   case retried
   /// The job has died, and its quota unit was refunded.

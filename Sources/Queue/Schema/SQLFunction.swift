@@ -19,8 +19,7 @@ public struct SQLFunction: Sendable {
   ///   - arguments: how many arguments it is given.
   ///   - columns: those that are read one by one; none where a type names them.
   public init(_ name: String, _ arguments: Int, _ columns: String...) {
-    self.init(
-      name, (0..<arguments).map { "$\($0 + 1)" }, columns: columns.isEmpty ? [name] : columns)
+    self.init(name, (0..<arguments).map { "$\($0 + 1)" }, columns: columns)
   }
 
   private init(_ name: String, _ arguments: [String], columns: [String]) {

@@ -92,22 +92,6 @@ extension Row {
   }
 }
 
-extension Row {
-  /// A value of an enumeration that the database names by text.
-  package func named<Value: RawRepresentable<String>>(_ column: some ColumnKey, _ type: Value.Type) throws
-    -> Value
-  {
-    let text = try string(column)
-    guard let value = Value(rawValue: text) else { throw UnknownValue("\(type)", text) }
-    return value
-  }
-}
-
-extension Lane {
-  /// A lane by its number, which the database named.
-  package init(known code: Int16) throws { try self.init(stored: code) }
-}
-
 /// A point in time as the parameter of a statement.
 package func timestamp(_ seconds: Double?) -> Timestamp? {
   seconds.map { Timestamp(secondsSince1970: $0) }

@@ -57,7 +57,7 @@ public struct WorkerStatements: Sendable {
     ) { rows in
       var outcomes: [JobID: FailOutcome] = [:]
       let (job, outcome) = (try rows.position(of: "o_job"), try rows.position(of: "o_outcome"))
-      for row in rows { outcomes[try row.jobID(job)] = try row.named(outcome, FailOutcome.self) }
+      for row in rows { outcomes[try row.jobID(job)] = try FailOutcome(stored: row.string(outcome)) }
       return outcomes
     }
   }
@@ -79,10 +79,7 @@ public struct WorkerStatements: Sendable {
     Statement(
       SQLFunction("disclaim", 4),
       [.int16(shard), worker.parameter, .int64(firstLease), .int32(Int32(clamping: count))],
-      while: "looking up a claim"
-    ) { rows in
-      try rows.single().int("disclaim")
-    }
+      as: Int.self, while: "looking up a claim")
   }
 
   private static let heartbeat = SQLFunction("heartbeat", 8)
@@ -183,10 +180,9 @@ extension WorkerStatements {
 extension WorkerStatements {
   /// By which number a worker is known: in the list of the workers, in the audit and with each failed attempt.
   public static func number(of worker: WorkerIdentity) -> Statement<Int64> {
-    Statement(SQLFunction("worker_number", 1), [worker.parameter], while: "asking for the worker's number") {
-      rows in
-      try rows.single().int64("worker_number")
-    }
+    Statement(
+      SQLFunction("worker_number", 1), [worker.parameter], as: Int64.self,
+      while: "asking for the worker's number")
   }
 
   /// Records that a worker begins to read images of some types.
@@ -210,10 +206,8 @@ extension WorkerStatements {
   /// - Parameter waits: whether to wait for somebody else who does so at the moment.
   package static func chainAudit(waits: Bool) -> Statement<Int> {
     Statement(
-      SQLFunction("chain_audit", 2), [.int32(auditPage), .bool(waits)], while: "chaining the audit"
-    ) { rows in
-      try rows.single().int("chain_audit")
-    }
+      SQLFunction("chain_audit", 2), [.int32(auditPage), .bool(waits)], as: Int.self,
+      while: "chaining the audit")
   }
 
   /// What else the audit records of a worker.
@@ -229,7 +223,6 @@ extension WorkerStatements {
     let json = (try? JSONEncoder().encode(detail)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     return Statement(
       SQLFunction("audit_worker", 3), [.text(event), worker.parameter, .jsonb(json)],
-      while: "recording that the worker reads images"
-    ) { _ in }
+      while: "recording that the worker reads images")
   }
 }

@@ -40,7 +40,8 @@ public struct MetricDefinition: Sendable, Equatable {
 
 /// A metric with its present values.
 public struct MetricFamily: Sendable {
-  let definition: MetricDefinition
+  /// What it measures.
+  public let definition: MetricDefinition
   /// Its values.
   public let samples: [MetricSample]
 
