@@ -48,7 +48,7 @@ enum BatchesChange {
     let batch = try context[BatchesCommand.batch]
     let isDryRun = try context[JobsChange.dryRun]
     return try await context.withSession { session in
-      try await JobDirectory(session.database).requireRight(toRetry: change == .retry)
+      try await JobDirectory(session.database).requireRight(to: change)
       let status = try await BatchesCommand.status(of: batch, session)
       let count = change == .cancel ? status.counts.open : status.counts.dead
       let response = BatchChangeResponse(
@@ -67,7 +67,9 @@ enum BatchesChange {
         try await changer.jobs(.selection(JobSelection(batch: batch), limit: all)))
       let answer = BatchChangeResponse(
         batch: batch, change: change, meant: count,
-        tally: Dictionary(grouping: changed.lines) { $0.outcome.word }.mapValues(\.count),
+        tally: Dictionary(grouping: changed.lines) { line in
+          if case .untouched = line.outcome { "unchanged" } else { line.outcome.word }
+        }.mapValues(\.count),
         exitCode: changed.exitCode)
       try session.view.show(answer)
       return answer.exitCode
@@ -79,20 +81,6 @@ enum BatchesChange {
     return change == .cancel
       ? "\(jobs) are cancelled; what is running is not stored."
       : "\(jobs) are queued again, and cost a unit each."
-  }
-}
-
-extension JobsChangeResponse.Outcome {
-  /// What became of a job, in one word for counting.
-  var word: String {
-    switch self {
-    case .meant: "dry_run"
-    case .cancelled: "cancelled"
-    case .requeued: "requeued"
-    case .quota: "quota"
-    case .untouched: "unchanged"
-    case .busy, .held: "busy"
-    }
   }
 }
 

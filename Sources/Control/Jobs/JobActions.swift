@@ -20,7 +20,7 @@ enum JobActions {
     }
     guard found.isMeant else {
       throw PageFailure(
-        status: 409, title: "Not possible", message: "Job \(job) is \(found.state).",
+        status: 409, title: "Not possible", message: "Job \(job) is \(found.reason.rawValue).",
         advice: "Look at the job again: somebody else may have changed it.")
     }
     let (title, button) =
@@ -31,7 +31,8 @@ enum JobActions {
       }
     return PageConfirmation(
       title: title,
-      content: "<p>It is \(found.state). \(change.consequences(1, undoneBy: "where it is shown"))</p>",
+      content:
+        "<p>It is \(found.reason.rawValue). \(change.consequences(1, undoneBy: "where it is shown"))</p>",
       button: button, back: try await place(of: job, request, context))
   }
 
@@ -40,10 +41,10 @@ enum JobActions {
   ) async throws -> DashboardAction.Outcome {
     let job = try JobPage.job(request)
     let outcomes = try await change.apply(to: [job], request, context)
-    let outcome = outcomes.first ?? .untouched("unknown")
+    let outcome = outcomes.first ?? .untouched(.unknown)
     // A job that is gone has no page.
     let path =
-      outcome == .untouched("unknown") ? Section.jobs.path : try await place(of: job, request, context)
+      outcome == .untouched(.unknown) ? Section.jobs.path : try await place(of: job, request, context)
     return .init(message: Message([outcome], text: "Job \(job): \(outcome.text)."), path: path)
   }
 

@@ -1,3 +1,4 @@
+import PostgreSQL
 public import Queue
 public import Support
 
@@ -41,21 +42,90 @@ public enum JobChange: String, Sendable, CaseIterable {
 }
 
 /// What became of a job that was to be changed.
-enum JobChangeOutcome: Sendable, Hashable {
+public enum JobChangeOutcome: Sendable, Hashable {
   /// Nothing was done: a dry run, which found the job in a state from which it can be changed so.
   case meant(JobState, JobChange)
-  /// It is cancelled.
+  /// It is cancelled, by this call or an earlier one.
   case cancelled
   /// It waits again and counts in this month.
   case requeued(Period)
   /// The user's limit of the present month is reached.
   case quota
-  /// It has ended, or not failed; the word says which.
-  case untouched(String)
-  /// Somebody else is just changing it.
-  case busy
-  /// A worker still has it in hand, or somebody is just changing it.
-  case held
+  /// Somebody else is just changing it, or submits for its user, or a worker has it in hand: to be tried again.
+  case busy(JobChange)
+  /// It stays as it is.
+  case untouched(Reason)
+
+  /// Why a job stays as it is: as the database says it, or the state in which it was found.
+  public enum Reason: String, Sendable, CaseIterable, ColumnValue {
+    // What `cancel`, `retry_dead` and `uncancel` answer.
+    case finished, dead, unknown, erased
+    case notDead = "not_dead"
+    case imageGone = "image_gone"
+    case tooLate = "too_late"
+    case notCancelled = "not_cancelled"
+    // States in which it cannot be changed so; `open` is all that a back-end sees of those before the end.
+    case waiting, scheduled, running, succeeded, cancelled, open
+
+    /// The state in which a job was found.
+    init(_ state: JobState) {
+      self =
+        switch state {
+        case .waiting: .waiting
+        case .scheduled: .scheduled
+        case .running: .running
+        case .succeeded: .succeeded
+        case .dead: .dead
+        case .cancelled: .cancelled
+        }
+    }
+
+    /// What there is to read of it.
+    var text: String {
+      switch self {
+      case .finished, .succeeded: "it was analysed before"
+      case .dead: "it is dead"
+      case .unknown: "there is no such job"
+      case .erased: "its person was erased"
+      case .notDead: "it is not dead, or there is no such job"
+      case .imageGone:
+        "its image was removed after the time for which images are kept; submit the picture anew"
+      case .tooLate: "it was cancelled more than a day ago"
+      case .notCancelled: "it is not cancelled"
+      case .waiting: "it is waiting"
+      case .scheduled: "it is scheduled"
+      case .running: "it is running"
+      case .cancelled: "it was cancelled before"
+      case .open: "it has not ended"
+      }
+    }
+
+    /// What to do next; nil where `text` says so.
+    var advice: String? {
+      switch self {
+      case .imageGone: nil
+      case .tooLate: "Submit the picture anew."
+      case .unknown: "Look for its number again: the job is removed, or another login's."
+      case .erased: "Nothing can be done: what was kept of the person is gone."
+      case .dead: "An operator can retry it."
+      default: "Look at its state: it has ended meanwhile, or somebody else has changed it."
+      }
+    }
+  }
+
+  /// The database's word for it.
+  ///
+  /// - Throws: `UnknownValue` for a word that this program does not know.
+  init(_ word: String, _ period: Period?, of change: JobChange) throws {
+    self =
+      switch (word, period) {
+      case ("cancelled", _): .cancelled
+      case ("requeued", let period?): .requeued(period)
+      case ("quota", _): .quota
+      case ("busy", _): .busy(change)
+      default: .untouched(try Reason(stored: word))
+      }
+  }
 
   /// Whether the job was changed as it was asked for.
   var isDone: Bool {
@@ -69,40 +139,37 @@ enum JobChangeOutcome: Sendable, Hashable {
   var text: String {
     switch self {
     case .meant(let state, .cancel): "\(state.rawValue): would be cancelled"
-    case .meant(let state, .retry), .meant(let state, .uncancel): "\(state.rawValue): would be queued again"
+    case .meant(let state, _): "\(state.rawValue): would be queued again"
     case .cancelled: "cancelled"
     case .requeued(let period): "queued again, counts in \(period)"
     case .quota: "not queued: the user's limit of this month is reached"
-    case .untouched(let why): "unchanged: \(Self.reasons[why] ?? why)"
-    case .busy: "unchanged: somebody else is changing it, or submits for its user; try again"
-    case .held:
+    case .untouched(let reason): "unchanged: \(reason.text)"
+    case .busy(.uncancel):
       "unchanged: a worker still has it in hand, or somebody is changing it; try again in some seconds"
+    case .busy: "unchanged: somebody else is changing it, or submits for its user; try again"
     }
   }
 
   /// What to do next where it was not changed; nil where it was, or where `text` says so.
   var advice: String? {
     switch self {
-    case .meant, .cancelled, .requeued, .busy, .held, .untouched("image_gone"): nil
+    case .meant, .cancelled, .requeued, .busy: nil
     case .quota: "Wait for the next month, or have the office raise the limit of the user's plan."
-    case .untouched("too_late"): "Submit the picture anew."
-    case .untouched("unknown"): "Look for its number again: the job is removed, or another login's."
-    case .untouched("erased"): "Nothing can be done: what was kept of the person is gone."
-    case .untouched("dead"): "An operator can retry it."
-    case .untouched: "Look at its state: it has ended meanwhile, or somebody else has changed it."
+    case .untouched(let reason): reason.advice
     }
   }
 
-  private static let reasons = [
-    "finished": "it was analysed before", "dead": "it is dead", "unknown": "there is no such job",
-    "not_dead": "it is not dead, or there is no such job",
-    "image_gone": "its image was removed after the time for which images are kept; submit the picture anew",
-    "succeeded": "it was analysed before",
-    "cancelled": "it was cancelled before", "waiting": "it is waiting", "scheduled": "it is scheduled",
-    "running": "it is running", "open": "it has not ended",
-    "not_cancelled": "it is not cancelled", "too_late": "it was cancelled more than a day ago",
-    "erased": "its person was erased",
-  ]
+  /// One word for counting and for programs.
+  var word: String {
+    switch self {
+    case .meant: "dry_run"
+    case .cancelled: "cancelled"
+    case .requeued: "requeued"
+    case .quota: "quota"
+    case .busy: "busy"
+    case .untouched(let reason): reason.rawValue
+    }
+  }
 }
 
 extension JobDirectory {
@@ -166,54 +233,74 @@ extension JobDirectory {
     return (found.sorted(), true)
   }
 
-  /// Changes jobs, in the order in which they are given; answers what became of each.
+  /// Changes jobs; answers what became of each.
+  ///
+  /// A cancelled job gives its unit back, and what a worker brings of it is not stored. A dead one, and one that was
+  /// cancelled within the last day, is queued again for a unit of the present month, the lowest numbers first.
   ///
   /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
-  func change(
+  public func change(
     _ jobs: [JobID], _ change: JobChange, by actor: AuditActor? = nil
-  ) async throws(JobQueueError) -> [(job: JobID, outcome: JobChangeOutcome)] {
-    var outcomes: [(job: JobID, outcome: JobChangeOutcome)] = []
-    var rest = jobs[...]
-    while !rest.isEmpty {
-      let part = Array(rest.prefix(Self.callSize))
-      rest = rest.dropFirst(part.count)
-      let answers = try await changed(part, change, by: actor)
-      outcomes += part.map { ($0, answers[$0] ?? .untouched("unknown")) }
+  ) async throws(JobQueueError) -> [JobID: JobChangeOutcome] {
+    let unknown = JobChangeOutcome.untouched(change == .retry ? .notDead : .unknown)
+    var outcomes = Dictionary(jobs.map { ($0, unknown) }, uniquingKeysWith: { one, _ in one })
+    for start in stride(from: 0, to: jobs.count, by: Self.callSize) {
+      let locations = try await shards.locations(of: Array(jobs[start...].prefix(Self.callSize)))
+      for (shard, jobs) in Dictionary(grouping: locations.keys, by: { locations[$0]?.shard ?? 0 }) {
+        outcomes.merge(
+          try await change.statement(shard, jobs.map(\.value).sorted()).run(on: database, as: actor)
+        ) { $1 }
+      }
     }
     return outcomes
   }
 
-  private func changed(
-    _ jobs: [JobID], _ change: JobChange, by actor: AuditActor?
-  ) async throws(JobQueueError) -> [JobID: JobChangeOutcome] {
-    switch change {
+  /// Throws where this login may not change jobs so, also while there is none to be changed.
+  func requireRight(to change: JobChange) async throws(JobQueueError) {
+    _ = try await change.statement(0, []).run(on: database)
+  }
+
+  /// Since when cancellations can be undone, by the server's clock, in seconds since 1970.
+  func uncancelFrom() async throws(JobQueueError) -> Double {
+    try await Statement(
+      SQLFunction("uncancel_from", 0), as: Double.self, while: "asking which cancellations can be undone"
+    ).run(on: database)
+  }
+}
+
+extension JobChange {
+  private struct Cancelled: Decodable {
+    let job: JobID
+    let outcome: String
+  }
+
+  private struct Requeued: Decodable {
+    let job: JobID
+    let outcome: String
+    let period: Period?
+  }
+
+  /// Changes jobs of one shard.
+  fileprivate func statement(_ shard: Int16, _ jobs: [Int64]) -> Statement<[JobID: JobChangeOutcome]> {
+    let parameters: [Parameter] = [.int16(shard), .array(jobs)]
+    @Sendable func outcomes(_ rows: [Requeued]) throws -> [JobID: JobChangeOutcome] {
+      try rows.reduce(into: [:]) { $0[$1.job] = try JobChangeOutcome($1.outcome, $1.period, of: self) }
+    }
+    switch self {
     case .cancel:
-      try await cancel(jobs, by: actor).mapValues { outcome in
-        switch outcome {
-        case .cancelled: .cancelled
-        case .busy: .busy
-        case let other: .untouched(other.rawValue)
-        }
+      return Statement(
+        SQLFunction("cancel", 2), parameters, as: [Cancelled].self, while: "cancelling jobs"
+      ) { rows in
+        try rows.reduce(into: [:]) { $0[$1.job] = try JobChangeOutcome($1.outcome, nil, of: self) }
       }
     case .retry:
-      try await retryDead(jobs, by: actor).mapValues { outcome in
-        switch outcome {
-        case .requeued(let period): .requeued(period)
-        case .quota: .quota
-        case .imageGone: .untouched("image_gone")
-        case .busy: .busy
-        case .notDead: .untouched("not_dead")
-        }
-      }
+      return Statement(
+        SQLFunction("retry_dead", 2), parameters, as: [Requeued].self, while: "retrying dead jobs",
+        read: outcomes)
     case .uncancel:
-      try await uncancel(jobs, by: actor).mapValues { outcome in
-        switch outcome {
-        case .requeued(let period): .requeued(period)
-        case .quota: .quota
-        case .busy: .held
-        case .untouched(let reason): .untouched(reason.rawValue)
-        }
-      }
+      return Statement(
+        SQLFunction("uncancel", 2), parameters, as: [Requeued].self, while: "undoing cancellations",
+        read: outcomes)
     }
   }
 }

@@ -50,20 +50,20 @@ extension JobChange {
     let open = jobs.filter { found[$0]?.isMeant ?? false }
     let changed = try await context.jobs.change(
       open, self, by: context.actor(reason: try PageConfirmation.reason(request)))
-    let left = Set(jobs).subtracting(open).map { JobChangeOutcome.untouched(found[$0]?.state ?? "unknown") }
-    return changed.map(\.outcome) + left
+    let left = Set(jobs).subtracting(open).map { JobChangeOutcome.untouched(found[$0]?.reason ?? .unknown) }
+    return Array(changed.values) + left
   }
 
   /// The state of each of some jobs, and whether it can be changed so; jobs that the login does not see are left out. A
   /// back-end is told of its own how they have ended, and that they are open before.
   func found(
     _ jobs: [JobID], _ context: DashboardContext
-  ) async throws -> [JobID: (state: String, isMeant: Bool)] {
+  ) async throws -> [JobID: (reason: JobChangeOutcome.Reason, isMeant: Bool)] {
     guard try await context.jobRights().seesOwnAlone else {
-      return try await context.jobs.states(jobs).mapValues { ($0.rawValue, states.contains($0)) }
+      return try await context.jobs.states(jobs).mapValues { (.init($0), states.contains($0)) }
     }
     return try await context.jobs.ends(of: jobs).mapValues { end in
-      end.map { ($0.rawValue, states.contains($0)) } ?? ("open", self == .cancel)
+      end.map { (.init($0), states.contains($0)) } ?? (.open, self == .cancel)
     }
   }
 }

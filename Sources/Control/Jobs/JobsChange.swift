@@ -74,7 +74,8 @@ struct JobsChanger: Sendable {
   /// Changes the jobs.
   func run(_ jobs: [JobID]) async throws -> JobsChangeResponse {
     let outcomes = try await JobDirectory(database).change(jobs, change, by: actor)
-    return JobsChangeResponse(lines: outcomes.map { .init(job: $0.job, outcome: $0.outcome) })
+    return JobsChangeResponse(
+      lines: jobs.map { .init(job: $0, outcome: outcomes[$0] ?? .untouched(.unknown)) })
   }
 
   /// The jobs that are meant, by number.
@@ -94,7 +95,7 @@ struct JobsChanger: Sendable {
     return JobsChangeResponse(
       lines: jobs.map { job in
         guard let state = states[job], change.states.contains(state) else {
-          return .init(job: job, outcome: .untouched(states[job]?.rawValue ?? "unknown"))
+          return .init(job: job, outcome: .untouched(states[job].map { .init($0) } ?? .unknown))
         }
         return .init(job: job, outcome: .meant(state, change))
       })
@@ -110,13 +111,11 @@ struct JobsChangeResponse: Sendable, Equatable, Presentable {
     let outcome: Outcome
 
     var json: JSONValue {
-      switch outcome {
-      case .meant(let state, _): ["job": .id(job), "outcome": "dry_run", "state": .string(state.rawValue)]
-      case .cancelled: ["job": .id(job), "outcome": "cancelled"]
-      case .requeued(let period): ["job": .id(job), "outcome": "requeued", "month": .month(period)]
-      case .quota: ["job": .id(job), "outcome": "quota"]
-      case .untouched(let why): ["job": .id(job), "outcome": .string(why)]
-      case .busy, .held: ["job": .id(job), "outcome": "busy"]
+      let word = JSONValue.string(outcome.word)
+      return switch outcome {
+      case .meant(let state, _): ["job": .id(job), "outcome": word, "state": .string(state.rawValue)]
+      case .requeued(let period): ["job": .id(job), "outcome": word, "month": .month(period)]
+      default: ["job": .id(job), "outcome": word]
       }
     }
   }
@@ -129,7 +128,8 @@ struct JobsChangeResponse: Sendable, Equatable, Presentable {
     if lines.isEmpty { return .nothingToDo }
     let isUntouched = lines.contains { if case .untouched = $0.outcome { true } else { false } }
     if isUntouched { return .refused }
-    if lines.contains(where: { $0.outcome == .busy || $0.outcome == .held }) { return .tryLater }
+    let isBusy = lines.contains { if case .busy = $0.outcome { true } else { false } }
+    if isBusy { return .tryLater }
     return lines.contains { $0.outcome == .quota } ? .quotaRefused : .done
   }
 
@@ -165,7 +165,7 @@ struct JobsChangeResponse: Sendable, Equatable, Presentable {
     return switch outcome {
     case .meant: text
     case .cancelled, .requeued: paint.green(text)
-    case .quota, .untouched, .busy, .held: paint.red(text)
+    case .quota, .untouched, .busy: paint.red(text)
     }
   }
 }

@@ -39,8 +39,8 @@ struct AuditActionTests {
       let finished = try await queue.create([Ask("user")])[0]
       #expect(try await queue.complete(try await queue.claim()) == [finished])
       let (jobs, pauses) = (JobDirectory(queue.pool), PauseDirectory(queue.pool))
-      _ = try await jobs.cancel([JobID(finished), JobID(999_999)], by: actor)
-      _ = try await jobs.retryDead([JobID(finished), JobID(999_999)], by: actor)
+      _ = try await jobs.change([JobID(finished), JobID(999_999)], .cancel, by: actor)
+      _ = try await jobs.change([JobID(finished), JobID(999_999)], .retry, by: actor)
       try await UserDirectory(queue.pool).setPlan("user", plan: "premium", by: actor)
       #expect(try await pauses.resume(.everything, by: actor) == false)
       await #expect(throws: JobQueueError.self) {
@@ -111,7 +111,7 @@ struct AuditActionTests {
     try await withCheckedQueue(connections: 1) { queue in
       try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 2)
-      _ = try await JobDirectory(queue.pool).cancel([JobID(jobs[0])], by: actor)
+      _ = try await JobDirectory(queue.pool).change([JobID(jobs[0])], .cancel, by: actor)
       _ = try await queue.cancel([jobs[1]])
       #expect(try await queue.entries().map(\.user) == ["olga", nil])
     }
@@ -155,7 +155,7 @@ struct AuditActionTests {
       try await queue.addUser("other")
       let jobs = try await queue.create(Ask("user") * 2 + [Ask("other")])
       let log = AuditLog(queue.pool)
-      _ = try await JobDirectory(queue.pool).cancel(jobs.prefix(2).map { JobID($0) }, by: actor)
+      _ = try await JobDirectory(queue.pool).change(jobs.prefix(2).map { JobID($0) }, .cancel, by: actor)
       _ = try await queue.cancel([jobs[2]])
       try await UserDirectory(queue.pool).setPlan("user", plan: "free", by: actor)
       func ids(_ filter: AuditFilter, limit: Int = 50) async throws -> [Int64?] {

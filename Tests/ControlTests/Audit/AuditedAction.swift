@@ -20,11 +20,11 @@ enum AuditedAction: String, CaseIterable {
     switch self {
     case .cancel:
       let job = try await queue.create([Ask("user")])[0]
-      _ = try await jobs.cancel([JobID(job)], by: actor)
+      _ = try await jobs.change([JobID(job)], .cancel, by: actor)
       return ("cancel", "job:\(job)")
     case .retry:
       let job = try await queue.deadJob("user")
-      _ = try await jobs.retryDead([JobID(job)], by: actor)
+      _ = try await jobs.change([JobID(job)], .retry, by: actor)
       return ("retry", "job:\(job)")
     case .plan:
       try await UserDirectory(pool).setPlan("user", plan: "free", by: actor)

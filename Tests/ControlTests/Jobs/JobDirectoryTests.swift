@@ -20,7 +20,7 @@ struct JobDirectoryTests {
       lease: claimed[1].lease, job: claimed[1].id, decision: .dead, failureClass: .permanent,
       code: "INVALID_IMAGE_FORMAT", message: "The image was refused.", calls: 1)
     _ = try await queue.statements.fail([failed]).run(on: queue.pool)
-    _ = try await JobDirectory(queue.pool).cancel([claimed[2].id])
+    _ = try await JobDirectory(queue.pool).change([claimed[2].id], .cancel)
     _ = try await queue.claimJobs(lease: 2000, count: 1)
     let now = Double(try await queue.number("SELECT extract(epoch FROM now())::int"))
     let later = try await queue.submit([
@@ -94,9 +94,9 @@ struct JobDirectoryTests {
       #expect(dead.death?.code == "INVALID_IMAGE_FORMAT")
       #expect(dead.death?.message == "The image was refused.")
       #expect(dead.attempts.count == 1)
-      let outcomes = try await directory.retryDead([jobs[0], jobs[1], JobID(1_000_000)])
-      #expect(outcomes[jobs[0]] == .notDead)
-      #expect(outcomes[JobID(1_000_000)] == .notDead)
+      let outcomes = try await directory.change([jobs[0], jobs[1], JobID(1_000_000)], .retry)
+      #expect(outcomes[jobs[0]] == .untouched(.notDead))
+      #expect(outcomes[JobID(1_000_000)] == .untouched(.notDead))
       #expect(outcomes[jobs[1]] == .requeued(dead.summary.period))
       let again = try #require(try await directory.show(jobs[1]))
       #expect(again.summary.state == .waiting)
@@ -118,7 +118,7 @@ struct JobDirectoryTests {
       #expect(others.allSatisfy { $0.job != nil }, "the units of dead jobs were given back")
       let directory = JobDirectory(queue.pool)
       let dead = try await directory.list(JobFilter(user: "basic", state: .dead)).jobs.map(\.id)
-      let outcomes = try await directory.retryDead(dead)
+      let outcomes = try await directory.change(dead, .retry)
       #expect(outcomes.values.filter { $0 == .quota }.count == 3)
       #expect(Set(outcomes.filter { $0.value != .quota }.keys) == Set(jobs.sorted().prefix(2)))
     }
@@ -168,10 +168,12 @@ struct JobDirectoryTests {
   func cancel() async throws {
     try await withQueue { queue async throws in
       let jobs = try await six(queue)
-      let outcomes = try await JobDirectory(queue.pool).cancel(jobs + [JobID(1_000_000)])
+      let outcomes = try await JobDirectory(queue.pool).change(jobs + [JobID(1_000_000)], .cancel)
       #expect(
-        jobs.map { outcomes[$0] } == [.finished, .dead, .cancelled, .cancelled, .cancelled, .cancelled])
-      #expect(outcomes[JobID(1_000_000)] == .unknown)
+        jobs.map { outcomes[$0] } == [
+          .untouched(.finished), .untouched(.dead), .cancelled, .cancelled, .cancelled, .cancelled,
+        ])
+      #expect(outcomes[JobID(1_000_000)] == .untouched(.unknown))
     }
   }
 
@@ -189,7 +191,7 @@ struct JobDirectoryTests {
         if seen.withLock({
           $0.append(job); return $0.count
         }) == 1 {
-          Task { _ = try await directory.cancel(Array(jobs.suffix(2))) }
+          Task { _ = try await directory.change(Array(jobs.suffix(2)), .cancel) }
         }
       }
       #expect(states == [jobs[0]: .succeeded, jobs[1]: .cancelled, jobs[2]: .cancelled])

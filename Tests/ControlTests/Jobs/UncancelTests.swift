@@ -231,7 +231,8 @@ struct UncancelTests {
       try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 2)
       _ = try await queue.cancel([jobs[0]])
-      let outcomes = try await JobDirectory(queue.pool).uncancel([JobID(jobs[0]), JobID(jobs[1]), JobID(99)])
+      let outcomes = try await JobDirectory(queue.pool).change(
+        [JobID(jobs[0]), JobID(jobs[1]), JobID(99)], .uncancel)
       let month = try #require(
         Period(try await queue.text("SELECT analysis.period_text(max(period)) FROM analysis.job")))
       #expect(

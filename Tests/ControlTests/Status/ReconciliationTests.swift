@@ -20,7 +20,7 @@ struct ReconciliationTests {
         lease: claimed[1].lease, job: claimed[1].id, decision: .dead, failureClass: .permanent,
         message: "Refused.")
       _ = try await queue.statements.fail([failed]).run(on: queue.pool)
-      _ = try await JobDirectory(queue.pool).cancel([jobs[3]])
+      _ = try await JobDirectory(queue.pool).change([jobs[3]], .cancel)
       // One user's refunds are pending, the other's are applied.
       if user == "basic" { _ = try await queue.statements.applyRefunds().run(on: queue.pool) }
     }
@@ -90,7 +90,7 @@ struct ReconciliationTests {
       let one = try await Reconciliation.lostJobs(queue.pool, month: month, limit: 1)
       #expect((one.count, one.first) == (3, Array(lost.first.prefix(1))))
       #expect(try await Reconciliation.lostJobs(queue.pool, month: Period("2001-01")).count == 0)
-      _ = try await JobDirectory(queue.pool).cancel(lost.first.map(\.id))
+      _ = try await JobDirectory(queue.pool).change(lost.first.map(\.id), .cancel)
       #expect(try await Reconciliation.lostJobs(queue.pool).count == 0)
       #expect(try await Reconciliation.run(queue.pool).isEmpty)
     }

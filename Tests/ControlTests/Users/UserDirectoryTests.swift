@@ -35,7 +35,7 @@ struct UserDirectoryTests {
       #expect(detail.profile?.name == "A Name")
       #expect(detail.profile?.email == "a@example.org")
 
-      _ = try await JobDirectory(queue.pool).cancel([jobs[1]])
+      _ = try await JobDirectory(queue.pool).change([jobs[1]], .cancel)
       let after = try #require(try await users.show("clinic-7"))
       #expect((after.used, after.refunded, after.open) == (1, 1, 0), "a pending refund counts as given back")
     }

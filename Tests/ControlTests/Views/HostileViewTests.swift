@@ -40,8 +40,6 @@ struct HostileViewTests {
         page: FailedJobPage(jobs: [failed], next: nil, isCutShort: false), columns: JobColumn.allCases))
     check(
       JobDetail(summary: summary, attempts: [attempt], result: result, death: death))
-    check(
-      JobsChangeResponse(lines: [.init(job: JobID(1), outcome: .untouched(text))]))
   }
 
   @Test("results of a submit", arguments: HostileText.all)

@@ -203,10 +203,10 @@ struct JobViewTests {
   func changes() throws {
     let response = JobsChangeResponse(lines: [
       .init(job: JobID(1), outcome: .cancelled), .init(job: JobID(2), outcome: .requeued(try Fixed.month())),
-      .init(job: JobID(3), outcome: .quota), .init(job: JobID(4), outcome: .untouched("finished")),
+      .init(job: JobID(3), outcome: .quota), .init(job: JobID(4), outcome: .untouched(.finished)),
       .init(job: JobID(5), outcome: .meant(.dead, .retry)),
       .init(job: JobID(7), outcome: .meant(.running, .cancel)),
-      .init(job: JobID(6), outcome: .untouched("else")),
+      .init(job: JobID(6), outcome: .untouched(.tooLate)),
     ])
     #expect(
       Fixed.text(response) == """
@@ -216,7 +216,7 @@ struct JobViewTests {
         4 unchanged: it was analysed before
         5 dead: would be queued again
         7 running: would be cancelled
-        6 unchanged: else
+        6 unchanged: it was cancelled more than a day ago
 
         """)
     #expect(
@@ -225,7 +225,7 @@ struct JobViewTests {
           #"{"jobs":[{"job":"1","outcome":"cancelled"},{"job":"2","outcome":"requeued","month":"2026-10"},"#,
           #"{"job":"3","outcome":"quota"},{"job":"4","outcome":"finished"},"#,
           #"{"job":"5","outcome":"dry_run","state":"dead"},{"job":"7","outcome":"dry_run","state":"running"},"#,
-          #"{"job":"6","outcome":"else"}]}"#,
+          #"{"job":"6","outcome":"too_late"}]}"#,
         ].joined())
     #expect(response.exitCode == .refused)
     #expect(JobsChangeResponse(lines: Array(response.lines.prefix(3))).exitCode == .quotaRefused)

@@ -77,7 +77,8 @@ struct RowTests {
   @Test("has at hand what the command did")
   func commands() async throws {
     try await withConnection { connection in
-      try await connection.execute(script: "CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (1), (3)")
+      try await connection.execute(
+        script: "CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (1), (3)")
       let updated = try await connection.query("UPDATE t SET n = n + 1 RETURNING n")
       #expect(updated.affectedRows == 2)
       #expect(updated.command == "UPDATE 2")

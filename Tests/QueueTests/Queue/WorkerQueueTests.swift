@@ -330,7 +330,10 @@ struct WorkerQueueTests {
       _ = try await queue.pool.query("UPDATE analysis.scheduled SET run_at = now() - interval '1 second'")
       #expect(try await queue.statements.promote().run(on: queue.pool) == 1)
 
-      #expect(try await JobDirectory(queue.pool).cancel(jobs) == [jobs[0]: .cancelled, jobs[1]: .cancelled])
+      #expect(
+        try await JobDirectory(queue.pool).change(jobs, .cancel) == [
+          jobs[0]: .cancelled, jobs[1]: .cancelled,
+        ])
       #expect(try await queue.statements.applyRefunds().run(on: queue.pool) == 2)
       #expect(try await queue.number("SELECT used FROM analysis.usage") == 0)
 

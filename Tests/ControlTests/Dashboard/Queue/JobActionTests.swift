@@ -54,7 +54,7 @@ struct JobActionTests {
         let form = try pages.get(path).text
         #expect(form.contains("<h1>Cancel 12 jobs?</h1>") && form.contains("12 jobs are to be cancelled"))
         let later = try #require(try await queue.submit([Ask("ann", image: "later")])[0].job)
-        _ = try await JobDirectory(queue.pool).cancel([jobs[0]])
+        _ = try await JobDirectory(queue.pool).change([jobs[0]], .cancel)
         let sent = try pages.post(path, PageClient.fields(form))
         #expect(sent.status == 303 && sent.headers["location"] == "/jobs?user=ann")
         #expect(
@@ -73,7 +73,7 @@ struct JobActionTests {
       try await withPages(queue.pool) { (pages) async throws in
         let path = "/jobs/\(job)/cancel"
         let form = PageClient.fields(try pages.get(path).text)
-        _ = try await JobDirectory(queue.pool).cancel([job])
+        _ = try await JobDirectory(queue.pool).change([job], .cancel)
         #expect(try pages.post(path, form).status == 303)
         let page = try pages.get("/jobs/\(job)").text
         #expect(
@@ -150,7 +150,7 @@ struct JobActionTests {
           SELECT j.shard, j.period, j.id, j.user_id, j.submitter FROM analysis.job j;
           """)
         let batch = "B\(try await queue.number("SELECT submitter FROM analysis.job WHERE id = \(own[0])"))"
-        _ = try await JobDirectory(queue.pool).cancel([own[2]])
+        _ = try await JobDirectory(queue.pool).change([own[2]], .cancel)
         try await withPages(login) { (pages) async throws in
           let job = own[0]
           let lists = ["/jobs?batch=\(batch)", "/jobs?batch=\(batch)&state=cancelled", "/batches/\(batch)"]
@@ -222,7 +222,7 @@ struct JobActionTests {
         INSERT INTO analysis.job_label (shard, period, job_id, user_id, batch_id)
         SELECT j.shard, j.period, j.id, j.user_id, 1 FROM analysis.job j;
         """)
-      _ = try await JobDirectory(queue.pool).cancel([jobs[0]])
+      _ = try await JobDirectory(queue.pool).change([jobs[0]], .cancel)
       try await withPages(queue.pool) { (pages) async throws in
         let list = try pages.get("/batches").text
         #expect(list.contains("ward 3") && list.contains("1 of 3"))

@@ -24,22 +24,22 @@ struct ChangeRaceTests {
       let directory = JobDirectory(installation.queue.pool)
       // From the front, where the worker is, and from the back, where it cannot have been: only a cancellation from
       // the back lets a call through, so the first of them finds its job waiting, however slow each side is.
-      let (cancelled, again) = try await withThrowingTaskGroup(of: [JobID: CancelOutcome].self) { group in
+      let (cancelled, again) = try await withThrowingTaskGroup(of: [JobID: JobChangeOutcome].self) { group in
         for part in 0..<4 {
           group.addTask {
-            var outcomes: [JobID: CancelOutcome] = [:]
+            var outcomes: [JobID: JobChangeOutcome] = [:]
             let fromBack = part >= 2
             let jobs = fromBack ? installation.jobs.reversed() : installation.jobs
             for job in jobs where Int(job.value) % 2 == part % 2 {
-              outcomes.merge(try await directory.cancel([job])) { $1 }
+              outcomes.merge(try await directory.change([job], .cancel)) { $1 }
               if fromBack { gate.open() }
             }
             return outcomes
           }
         }
-        var all: [[JobID: CancelOutcome]] = []
+        var all: [[JobID: JobChangeOutcome]] = []
         for try await outcomes in group { all.append(outcomes) }
-        let merged = all.reduce(into: [JobID: Set<CancelOutcome>]()) { sets, outcomes in
+        let merged = all.reduce(into: [JobID: Set<JobChangeOutcome>]()) { sets, outcomes in
           for (job, outcome) in outcomes { sets[job, default: []].insert(outcome) }
         }
         return (merged.filter { $0.value == [.cancelled] }.count, merged.filter { $0.value.count > 1 }.count)
@@ -71,8 +71,8 @@ struct ChangeRaceTests {
             let jobs = part == 0 ? installation.jobs : installation.jobs.reversed()
             var count = 0
             for start in stride(from: 0, to: 200, by: 10) {
-              let outcomes = try await JobDirectory(queue.pool).retryDead(
-                Array(jobs[start..<(start + 10)]))
+              let outcomes = try await JobDirectory(queue.pool).change(
+                Array(jobs[start..<(start + 10)]), .retry)
               count += outcomes.values.count { if case .requeued = $0 { true } else { false } }
             }
             return count

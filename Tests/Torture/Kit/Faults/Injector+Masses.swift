@@ -23,7 +23,7 @@ extension Injector {
     guard jobs.count > 100 else { throw Missed("too little was submitted yet") }
     let directory = JobDirectory(rig.owner)
     for start in stride(from: 0, to: jobs.count, by: 200) {
-      _ = try await directory.cancel(Array(jobs.dropFirst(start).prefix(200)))
+      _ = try await directory.change(Array(jobs.dropFirst(start).prefix(200)), .cancel)
     }
   }
 
@@ -36,6 +36,6 @@ extension Injector {
       "SELECT job_id FROM analysis.dead ORDER BY job_id LIMIT \(limit)", deadline: .seconds(10)
     ).map { JobID(try $0.int64(0)) }
     guard !dead.isEmpty else { throw Missed("no job is dead") }
-    _ = try await JobDirectory(rig.owner).retryDead(dead)
+    _ = try await JobDirectory(rig.owner).change(dead, .retry)
   }
 }

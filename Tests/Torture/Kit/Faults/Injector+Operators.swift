@@ -31,9 +31,11 @@ extension Injector {
     guard !latest.isEmpty else { throw Missed("nothing was submitted yet") }
     let start = Int(choice % UInt64(latest.count))
     let jobs = Array(latest[start...].prefix(12))
-    _ = try await JobDirectory(rig.owner).cancel(jobs)
+    _ = try await JobDirectory(rig.owner).change(jobs, .cancel)
     // Some of it was a mistake.
-    if choice.isMultiple(of: 2) { _ = try await JobDirectory(rig.owner).uncancel(Array(jobs.prefix(6))) }
+    if choice.isMultiple(of: 2) {
+      _ = try await JobDirectory(rig.owner).change(Array(jobs.prefix(6)), .uncancel)
+    }
   }
 
   private func changePlans(_ choice: UInt64) async throws {

@@ -46,7 +46,7 @@ struct WaitingProbe: Sendable {
       })
     if hadNothing { rig.tally.probe(refused: outcomes.count { $0 == .refused("waiting_limit") }) }
     let made = outcomes.compactMap { if case .created(let job) = $0 { job } else { nil } }
-    _ = try await JobDirectory(rig.owner).cancel(made)
+    _ = try await JobDirectory(rig.owner).change(made, .cancel)
   }
 
   /// Whether every job of the user's has ended.

@@ -67,7 +67,7 @@ struct Calm {
         rig.cluster.conninfo(database: Rig.database), applicationName: Self.cancellerName),
       on: rig.loop, size: 1)
     for start in stride(from: 0, to: jobs.count, by: 200) {
-      _ = try await JobDirectory(canceller).cancel(Array(jobs[start...].prefix(200)))
+      _ = try await JobDirectory(canceller).change(Array(jobs[start...].prefix(200)), .cancel)
     }
     await canceller.close()
     _ = try await pauses.resume(.everything)
