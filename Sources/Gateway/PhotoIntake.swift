@@ -140,7 +140,6 @@ final class SentImageRules: Sendable {
 
   func rules(of kind: AnalysisKind) -> ImageRules { known.withLock { $0[kind] } ?? .usual }
 
-  /// Reads them.
   func read(_ database: ConnectionPool) async throws(JobQueueError) {
     let rules = try await ShardDirectory(database).imageRules()
     known.withLock { $0 = rules }

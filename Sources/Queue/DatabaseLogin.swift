@@ -107,7 +107,6 @@ extension PostgreSQLError {
 
 /// A kind of work, which is a group role of the database that cannot log in. A login gets it by GRANT.
 public enum DatabaseRole: String, CaseIterable, Sendable {
-  /// Owns the schema.
   case owner
   /// Submits, and reads the results of what it names.
   case submitter

@@ -114,7 +114,6 @@ public struct WorkerError: Error, Sendable, CustomStringConvertible {
     case permission
     /// The worker was told something that cannot be.
     case configuration
-    /// Anything else.
     case fault
   }
 

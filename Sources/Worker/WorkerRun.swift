@@ -223,7 +223,6 @@ public struct WorkerSummary: Sendable, Equatable {
   public var retried = 0
   /// Jobs that died.
   public var dead = 0
-  /// Jobs released untouched.
   var released = 0
   /// Outcomes that came too late, after the lease had gone or the job had been cancelled; they stored nothing.
   var stale = 0

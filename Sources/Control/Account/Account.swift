@@ -1,4 +1,6 @@
 import CommandLineTool
+import Endpoint
+import Support
 
 /// `analysisctl account`.
 enum AccountCommand {
@@ -36,4 +38,151 @@ enum AccountCommand {
       AccountSubscribeCommand.command, AccountSyncCommand.command, AccountHistoryCommand.command,
       AccountSaveCommand.command, AccountDeleteCommand.command,
     ])
+}
+
+/// `analysisctl account delete`.
+enum AccountDeleteCommand {
+  static let analyses = Argument(
+    repeating: "analysis", .string, minimum: 1, help: "The endpoint's id of an analysis; see account history."
+  )
+
+  static let command = ControlCommand(
+    "delete", abstract: "Delete analyses that the endpoint keeps with the account.",
+    discussion: """
+      \(AccountCommand.credentials)
+
+      What is stored here stays. One that the endpoint does not know does not stop the others, and the exit code is 4.
+      """,
+    examples: [
+      Example("analysisctl account delete saved-1 --worker-config worker.conf", "Ask, and delete."),
+      Example(
+        "analysisctl account delete saved-1 --yes --worker-config worker.conf",
+        "From a script."),
+    ],
+    inputs: EndpointOptions.all + [Confirmation.yes, analyses],
+    exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
+  ) { context in
+    let analyses = try context[analyses]
+    if try !context[Confirmation.yes] { try Confirmation.requireTerminal(context) }
+    return try await context.withAccount { access in
+      try await Confirmation.require(
+        "\(analyses.count) analyses go from the endpoint for good. Delete?", access.session)
+      var lines: [AccountDeleteResponse.Line] = []
+      for analysis in analyses {
+        do throws(CallFailure) {
+          try await access.client.delete(analysis: analysis)
+          lines.append(.init(analysis: analysis, failure: nil))
+        } catch {
+          guard error.status == 404 || error.failureClass == .permanent else { throw error }
+          lines.append(.init(analysis: analysis, failure: "\(error)"))
+        }
+      }
+      let response = AccountDeleteResponse(lines: lines)
+      try access.session.view.show(response)
+      return response.exitCode
+    }
+  }
+}
+
+/// What became of each analysis.
+struct AccountDeleteResponse: Sendable, Equatable, Presentable {
+  struct Line: Sendable, Equatable {
+    let analysis: String
+    /// Why it was not deleted; nil where it was.
+    let failure: String?
+  }
+
+  let lines: [Line]
+
+  var exitCode: ExitCode { lines.contains { $0.failure != nil } ? .refused : .done }
+
+  var json: JSONValue {
+    [
+      "analyses": .array(
+        lines.map { line in
+          [
+            "analysis": .string(line.analysis),
+            "outcome": .string(line.failure == nil ? "deleted" : "refused"),
+            "message": .text(line.failure),
+          ]
+        })
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    lines.map { line in
+      let name = printable(line.analysis)
+      guard let failure = line.failure else { return "\(paint.green("deleted")) \(name)\n" }
+      return "\(paint.red("refused")) \(name): \(printable(failure))\n"
+    }.joined()
+  }
+}
+
+/// `analysisctl account history`.
+enum AccountHistoryCommand {
+  static let command = ControlCommand(
+    "history", abstract: "List the analyses that the endpoint keeps with the account.",
+    discussion: """
+      \(AccountCommand.credentials)
+
+      What is listed is the account's own, and needs no role: whoever has its password may see it. The database is not \
+      asked. Some endpoints answer the latest 20 only.
+      """,
+    examples: [
+      Example("analysisctl account history --worker-config worker.conf", "What is kept there."),
+      Example(
+        "analysisctl account history --worker-config worker.conf --json",
+        "With every condition, for a program."),
+    ],
+    inputs: EndpointOptions.all,
+    exitCodes: [.done, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
+  ) { context in
+    try await context.withAccount { access in
+      try access.session.view.show(try await access.client.history())
+      return .done
+    }
+  }
+}
+
+extension AnalysisHistory: Presentable {
+  var json: JSONValue {
+    [
+      "analyses": .array(analyses.map(Self.json)), "analysis_limit": .count(subscription?.analysisLimit),
+      "analysis_count": .count(subscription?.analysisCount),
+    ]
+  }
+
+  private static func json(_ analysis: SavedAnalysis) -> JSONValue {
+    [
+      "analysis": .string(analysis.id), "type": .string(analysis.kind.rawValue),
+      "saved_at": .time(analysis.createdAt),
+      "conditions": .array(
+        analysis.conditions.map { condition in
+          [
+            "id": .string(condition.id), "name": .string(condition.name),
+            "confidence": .number(condition.confidence.value),
+            "band": .string(condition.confidence.band.rawValue), "normal": .bool(condition.isNormal),
+          ]
+        }),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    guard !analyses.isEmpty else { return "No analyses.\n" }
+    var table = Table([
+      .init("ANALYSIS", wraps: true), .init("TYPE"), .init("SAVED"), .init("CONDITION", shrinks: true),
+      .init("CONFIDENCE", alignment: .right), .init("BAND"),
+    ])
+    for analysis in analyses {
+      let found = analysis.conditions.first
+      let band = found.map { $0.isNormal ? "normal" : $0.confidence.band.rawValue }
+      let colour = found.flatMap { $0.isNormal ? nil : $0.confidence.band.colour }
+      table.add([
+        Cell(analysis.id), Cell(analysis.kind.rawValue),
+        Cell(analysis.createdAt.map { Moment.short($0) } ?? ""),
+        Cell(found?.name ?? "none"), Cell(found?.confidence.percentageText ?? ""), Cell(band ?? "", colour),
+      ])
+    }
+    return table.render(width: width, paint: paint)
+  }
 }

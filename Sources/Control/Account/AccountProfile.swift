@@ -1,5 +1,6 @@
 import CommandLineTool
 import Endpoint
+import Queue
 import Support
 
 /// `analysisctl account profile`.
@@ -145,5 +146,127 @@ struct AccountProfileResponse: Sendable, Equatable, Presentable {
       photo?.text(width: width, paint: paint),
     ].compactMap { $0 }.joined()
     return text.isEmpty ? "Nothing differs.\n" : text
+  }
+}
+
+/// `analysisctl account save`.
+enum AccountSaveCommand {
+  static let job = Argument("job", .jobID, help: "The number of an analysed job.")
+
+  static let command = ControlCommand(
+    "save", abstract: "Have the endpoint keep the analysis of a job with the account.",
+    discussion: """
+      \(AccountCommand.credentials)
+
+      That the result is read, and why, is recorded first: see analysisctl audit. A repeat makes a second one at the \
+      endpoint, which gives out ids of its own.
+      """,
+    examples: [
+      Example("analysisctl account save 123 --worker-config worker.conf", "Keep one there.")
+    ],
+    inputs: EndpointOptions.all + [ReasonOption.reason, job],
+    exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
+  ) { context in
+    let job = try context[job]
+    return try await context.withAccount(asksDatabase: true) { access in
+      let jobs = JobDirectory(access.session.database)
+      guard let detail = try await jobs.show(job, by: access.session.actor) else {
+        throw CommandFailure(.refused, "there is no job \(job)", advice: "Look with analysisctl jobs list.")
+      }
+      guard !detail.isResultHidden else {
+        let login = try await DatabaseLogin.read(access.session.database)
+        throw CommandFailure(
+          .permission, "only a clinician's role may read what was found in job \(job)",
+          advice: login.refusal(of: "it", needing: [.clinician]).advice)
+      }
+      guard let result = detail.result else {
+        throw CommandFailure(
+          .refused, "job \(job) has no analysis: it is \(detail.summary.state.rawValue)")
+      }
+      let receipt = try await access.client.save(try result.analysis(detail.summary.kind))
+      try access.session.view.show(AccountSaveResponse(job: job, receipt: receipt))
+      return .done
+    }
+  }
+}
+
+/// An analysis that the endpoint keeps now.
+struct AccountSaveResponse: Sendable, Equatable, Presentable {
+  let job: JobID
+  let receipt: SaveReceipt
+
+  var json: JSONValue {
+    [
+      "job": .id(job), "analysis": .text(receipt.id),
+      "subscription": .text(receipt.subscription?.subscription.rawValue),
+      "analysis_count": .count(receipt.subscription?.analysisCount),
+      "analysis_limit": .count(receipt.subscription?.analysisLimit),
+      "analysis_remaining": .count(receipt.subscription?.analysisRemaining),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    Facts([
+      ("job", job.description), ("analysis", receipt.id ?? "the endpoint does not say"),
+      ("analyses counted", receipt.subscription?.analysisCount.map(String.init)),
+      ("remaining", receipt.subscription?.analysisRemaining.map(String.init)),
+    ]).text
+  }
+}
+
+/// `analysisctl account subscribe`.
+enum AccountSubscribeCommand {
+  static let subscription = Argument(
+    "subscription", .choice(Subscription.self), help: "The account's subscription from now on.")
+  static let paymentToken = Option<String?>(
+    "payment-token", .path,
+    help: "File with the token by which it is paid, or - for standard input; it stands on no command line.")
+
+  static let command = ControlCommand(
+    "subscribe", abstract: "Change the account's subscription at the endpoint.",
+    discussion: """
+      \(AccountCommand.credentials)
+
+      With --user the user here gets the plan of the same name.
+      """,
+    examples: [
+      Example(
+        "analysisctl account subscribe premium --worker-config worker.conf",
+        "Subscribe; --payment-token - reads a token by which it is paid."),
+      Example(
+        "analysisctl account subscribe free --user u1 --worker-config worker.conf",
+        "End it, and give the user here the plan free."),
+    ],
+    inputs: EndpointOptions.all + [
+      paymentToken, AccountCommand.user, ReasonOption.reason, subscription,
+    ],
+    exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
+  ) { context in
+    let (wanted, user) = (try context[subscription], try context[AccountCommand.user])
+    let token = try await token(context)
+    return try await context.withAccount(user: user) { access in
+      var account = try await access.client.updateSubscription(wanted, paymentToken: token)
+      // It is changed, and the answer does not describe it.
+      if account == nil { account = try await access.client.profile() }
+      guard let account else { return .done }
+      let changes = try await access.takeOver(account)
+      try access.session.view.show(
+        AccountResponse(account: account, done: "subscribed", user: user, changes: changes))
+      return .done
+    }
+  }
+
+  private static func token(_ context: ControlContext) async throws -> Secret? {
+    guard let path = try context[paymentToken] else { return nil }
+    // Reading blocks, so it is done where threads may wait.
+    let reading = Task(executorPreference: globalConcurrentExecutor) {
+      try path == "-" ? context.dependencies.standardInput(8192) : InputFile.readText(path, limit: 8192)
+    }
+    let text = String(decoding: try await reading.value, as: UTF8.self)
+    let token = text.split(whereSeparator: \.isWhitespace)
+    guard token.count == 1, let token = token.first else {
+      throw CommandFailure(.unreadableInput, "the payment token is not one word")
+    }
+    return Secret(String(token))
   }
 }

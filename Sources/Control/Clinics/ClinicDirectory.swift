@@ -4,13 +4,10 @@ import Support
 
 /// A clinic, whose users the reports of a restricted database role are about.
 struct Clinic: Sendable, Equatable {
-  /// Its number.
   let id: Int
-  /// Its name; unique.
   let name: String
   /// How many users it has.
   let users: Int
-  /// What it is.
   var kind = ClinicKind.clinic
   /// Where it is, a line each; empty where that is not known.
   var address: [String] = []
@@ -26,7 +23,6 @@ struct Clinic: Sendable, Equatable {
 struct ClinicLogo: Sendable, Equatable {
   /// The SHA-256 of its bytes, in lower-case hexadecimal.
   let sha256: String
-  /// In pixels.
   let width, height: Int
   /// The most bytes that one may have.
   static let mostBytes = 262_144
@@ -34,7 +30,6 @@ struct ClinicLogo: Sendable, Equatable {
 
 /// What is to be set of a clinic. Nil leaves a thing as it is; what is empty removes it.
 struct ClinicChange: Sendable, Equatable {
-  /// What it is.
   var kind: ClinicKind?
   /// Where it is, a line each: at most 10 of at most 100 characters.
   var address: [String]?
@@ -43,7 +38,6 @@ struct ClinicChange: Sendable, Equatable {
   /// Its logos as a clinic and as a pharmacy: cleaned JPEG pictures.
   var logo, pharmacyLogo: [UInt8]?
 
-  /// No change.
   init() {}
 
   /// Whether nothing is to be set.
@@ -54,7 +48,6 @@ struct ClinicChange: Sendable, Equatable {
 struct ClinicUsage: Sendable, Equatable, RenamedColumns {
   static let columns = ["clinicLogo": "logo"]
 
-  /// The clinic's name.
   let clinic: String
   /// How many users it has.
   let users: Int
@@ -75,7 +68,6 @@ struct ClinicUsage: Sendable, Equatable, RenamedColumns {
 
 /// A database role that sees the users of some clinics only.
 struct ClinicViewer: Sendable, Equatable, Decodable {
-  /// The role's name.
   let role: String
   /// The clinics that it sees, by name; none at all if it sees nobody.
   let clinics: [String]

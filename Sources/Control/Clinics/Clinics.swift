@@ -85,3 +85,138 @@ extension ClinicViewer {
   /// The names of the clinics that the role sees, in a line.
   var seen: String { clinics.isEmpty ? "nobody" : clinics.joined(separator: ", ") }
 }
+
+/// `analysisctl clinics add`.
+enum ClinicsAddCommand {
+  static let command = ControlCommand(
+    "add", abstract: "Add a clinic.",
+    discussion: "A clinic that is there already is left as it is, and the exit code is 5.",
+    examples: [
+      Example("analysisctl clinics add north", "Add a clinic."),
+      Example("analysisctl clinics add south --kind pharmacy", "A pharmacy."),
+    ],
+    inputs: [ClinicsSetCommand.kind, ReasonOption.reason, ClinicsCommand.clinic],
+    exitCodes: [.done, .nothingToDo, .usage, .unreachable, .tryLater, .permission]
+  ) { context in
+    let (name, kind) = (try context[ClinicsCommand.clinic], try context[ClinicsSetCommand.kind])
+    return try await context.withSession { session in
+      let isNew = try await ClinicDirectory(session.database).add(name, kind, by: session.actor)
+      try session.view.show(ClinicsAddResponse(clinic: name, isNew: isNew))
+      return isNew ? .done : .nothingToDo
+    }
+  }
+}
+
+/// A clinic that was asked to be added.
+struct ClinicsAddResponse: Sendable, Equatable, Presentable {
+  let clinic: String
+  let isNew: Bool
+
+  var json: JSONValue {
+    ["clinic": .string(clinic), "created": .bool(isNew)]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    let clinic = printable(self.clinic)
+    return isNew ? "added clinic \(clinic)\n" : "clinic \(clinic) is there already\n"
+  }
+}
+
+/// `analysisctl clinics assign`.
+enum ClinicsAssignCommand {
+  static let clinic = Argument(
+    optional: "clinic", .string, help: "The clinic's name; --none for no clinic.")
+  static let none = Flag("none", help: "Take the user from their clinic.")
+
+  static let command = ControlCommand(
+    "assign", abstract: "Give a user to a clinic.",
+    discussion: "It holds for all months, those that are closed included: what the clinic's reports show.",
+    examples: [
+      Example("analysisctl clinics assign u1 north", "The user is of this clinic from now on."),
+      Example("analysisctl clinics assign u1 --none", "The user is of no clinic."),
+    ],
+    inputs: [none, ReasonOption.reason, UsersCommand.user, clinic],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
+  ) { context in
+    let (user, clinic) = (try context[UsersCommand.user], try context[clinic])
+    guard (clinic == nil) == (try context[none]) else {
+      throw CommandFailure.usage("give either a clinic or --none")
+    }
+    return try await context.withSession { session in
+      try await ClinicDirectory(session.database).assign(user, to: clinic, by: session.actor)
+      try session.view.show(ClinicsAssignResponse(user: user, clinic: clinic))
+      return .done
+    }
+  }
+}
+
+/// Whose a user is now.
+struct ClinicsAssignResponse: Sendable, Equatable, Presentable {
+  let user: String
+  /// Nil for no clinic.
+  let clinic: String?
+
+  var json: JSONValue {
+    ["user": .string(user), "clinic": .text(clinic)]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    "clinic of \(printable(user)): \(clinic.map(printable) ?? "none")\n"
+  }
+}
+
+/// `analysisctl clinics show`.
+enum ClinicsShowCommand {
+  static let command = ControlCommand(
+    "show", abstract: "Show a clinic's kind, address, product and logos.",
+    examples: [Example("analysisctl clinics show north", "One clinic.")],
+    inputs: [ClinicsCommand.clinic],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
+  ) { context in
+    let name = try context[ClinicsCommand.clinic]
+    return try await context.withSession { session in
+      try await show(name, ClinicDirectory(session.database), session)
+    }
+  }
+
+  static func show(
+    _ name: String, _ directory: ClinicDirectory, _ session: ControlSession
+  ) async throws -> ExitCode {
+    guard let clinic = try await directory.clinic(named: name) else {
+      throw CommandFailure(
+        .refused, "there is no clinic \(printable(name))", advice: "Look with analysisctl clinics.")
+    }
+    try session.view.show(clinic)
+    return .done
+  }
+}
+
+/// Shows all that is known of a clinic.
+extension Clinic: Presentable {
+  var json: JSONValue {
+    [
+      "id": .count(id), "clinic": .string(name), "users": .count(users), "kind": .string(kind.rawValue),
+      "address": .array(address.map(JSONValue.string)), "product": .text(product),
+      "logo": logo?.json ?? .null, "pharmacy_logo": pharmacyLogo?.json ?? .null,
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    var facts = Facts([("clinic", name), ("kind", kind.rawValue)])
+    for line in address { facts.add("address", line) }
+    facts.add("product", product)
+    facts.add("logo", logo?.text)
+    facts.add("pharmacy logo", pharmacyLogo?.text)
+    facts.add("users", String(users))
+    return facts.text
+  }
+}
+
+extension ClinicLogo {
+  fileprivate var json: JSONValue {
+    ["sha256": .string(sha256), "width": .count(width), "height": .count(height)]
+  }
+
+  /// `400 by 120 pixels, sha256 1f0c…`.
+  fileprivate var text: String { "\(width) by \(height) pixels, sha256 \(sha256)" }
+}

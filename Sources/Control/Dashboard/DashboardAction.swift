@@ -26,13 +26,11 @@ struct DashboardAction: Sendable {
       self.path = path
     }
 
-    /// It was done.
     init(done text: String, path: String) {
       self.init(message: Message(kind: .done, text: text), path: path)
     }
   }
 
-  /// Every action.
   static let all: [DashboardAction] =
     MatchingJobs.actions + JobActions.all + [JobReviews.action] + Pauses.actions + [verifyAudit]
 }

@@ -65,9 +65,7 @@ struct DashboardContext: Sendable {
     return context
   }
 
-  /// The jobs.
   var jobs: JobDirectory { JobDirectory(database, shards: shards) }
-  /// The batches.
   var batches: BatchDirectory { BatchDirectory(database, shards: shards) }
 
   /// The queue, some seconds old: one statement for all browsers.

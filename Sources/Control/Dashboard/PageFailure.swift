@@ -41,7 +41,6 @@ struct PageFailure: Error {
 
 /// What a reader is told of what was asked for.
 struct Message: Sendable {
-  /// How it went.
   enum Kind: Sendable {
     /// All of it was done.
     case done

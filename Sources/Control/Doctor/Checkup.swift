@@ -1,3 +1,4 @@
+import CommandLineTool
 import Endpoint
 import HTTPTransfer
 import PostgreSQL
@@ -176,4 +177,116 @@ struct AskedDatabase: Sendable {
   /// The advice where it does not.
   static let blind =
     "Grant the role pg_monitor to have the sessions of other roles looked at: GRANT pg_monitor TO …"
+}
+
+/// What a check saw, and what to do about it.
+struct Finding: Sendable, Equatable {
+  /// How bad it is.
+  enum State: String, Sendable, CaseIterable {
+    /// As it should be.
+    case ok
+    /// It works, and may not for long or not as well as it could.
+    case warning
+    /// Something does not work, or will lose or delay jobs.
+    case wrong
+    /// It could not be looked at; `seen` says why.
+    case skipped
+  }
+
+  /// What was checked: the group, a dot and the name, for instance `vacuum.dead_rows`.
+  let check: String
+  /// How bad it is.
+  let state: State
+  /// What was seen. Nothing of it is secret.
+  let seen: String
+  /// What to do about it; nil where there is nothing to do.
+  let advice: String?
+
+  static func ok(_ check: String, _ seen: String) -> Finding {
+    Finding(check: check, state: .ok, seen: seen, advice: nil)
+  }
+
+  static func warning(_ check: String, _ seen: String, _ advice: String) -> Finding {
+    Finding(check: check, state: .warning, seen: seen, advice: advice)
+  }
+
+  static func wrong(_ check: String, _ seen: String, _ advice: String) -> Finding {
+    Finding(check: check, state: .wrong, seen: seen, advice: advice)
+  }
+
+  static func skipped(_ check: String, _ seen: String, _ advice: String? = nil) -> Finding {
+    Finding(check: check, state: .skipped, seen: seen, advice: advice)
+  }
+}
+
+/// What was found, in the order in which it was looked for.
+struct DoctorReport: Sendable, Equatable {
+  /// What each check saw.
+  let findings: [Finding]
+  /// Whether the database answered.
+  let isDatabaseReached: Bool
+
+  /// How many are in a state.
+  func count(_ state: Finding.State) -> Int { findings.count { $0.state == state } }
+}
+
+/// What is to be looked at, and how closely.
+struct DoctorRequest: Sendable {
+  /// What a person names. What is left out is taken from the worker's configuration file, if one is named.
+  struct Named: Sendable {
+    /// The worker's configuration file.
+    var workerConfiguration: String?
+    /// The endpoint and how it is called.
+    var endpoint = EndpointSettings.Named()
+    /// The file with the keys of encrypted images.
+    var keyFile: String?
+    /// Whether it is said where the database is, so that the worker's file does not count for it.
+    var isDatabaseGiven = false
+    /// Whether to recount everybody's use, which reads all jobs.
+    var isDeep = false
+    /// For how long a transaction, or a session that holds one, may last before it is a finding.
+    var longTransaction: Duration = .seconds(300)
+    /// For how long a job may wait before it is a finding; nil for any time.
+    var maxWait: Duration?
+
+    init() {}
+  }
+
+  /// Where the worker finds the queue; nil to look where every command does.
+  let database: ConnectionConfiguration?
+  /// What there is to know of the workers' settings; nil when none were named.
+  let worker: WorkerUse?
+  /// The endpoints to be asked, and how.
+  let endpoint: EndpointSettings
+  /// Where the keys of encrypted images are.
+  let keys: SecretUse
+  let isDeep: Bool
+  let longTransaction: Duration
+  let maxWait: Duration?
+
+  /// Puts together what was named and what the worker's file says.
+  ///
+  /// - Throws: What is wrong with the worker's file or an address.
+  init(_ named: Named, environment: [String: String]) throws {
+    let path = named.workerConfiguration
+    let settings = try path.map(GivenSettings.read)
+    isDeep = named.isDeep
+    longTransaction = named.longTransaction
+    maxWait = named.maxWait
+    worker = try path.flatMap { path in
+      try settings.map { WorkerUse(path: path, listens: try $0.values[WorkerOptions.listen]) }
+    }
+    endpoint = try EndpointSettings(named.endpoint, settings, environment: environment)
+    keys = SecretUse(
+      named: named.keyFile, inSettings: try settings?.values[WorkerOptions.keyFile], environment)
+    database = named.isDatabaseGiven ? nil : try settings?.database()
+  }
+}
+
+/// What a worker's settings mean for the database.
+struct WorkerUse: Sendable, Equatable {
+  /// The file that they were read from.
+  let path: String
+  /// Whether it listens for wake-ups.
+  let listens: Bool
 }

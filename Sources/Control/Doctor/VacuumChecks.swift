@@ -23,7 +23,6 @@ struct VacuumChecks: DatabaseCheck {
     let counts: Bool
     let freezeAge: Int64
     let oldestDatabase: String
-    /// In transactions.
     let age: Int64
   }
 

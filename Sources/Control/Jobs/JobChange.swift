@@ -1,3 +1,4 @@
+import CommandLineTool
 import PostgreSQL
 public import Queue
 public import Support
@@ -303,4 +304,62 @@ extension JobChange {
         read: outcomes)
     }
   }
+}
+
+/// `analysisctl jobs cancel`.
+enum JobsCancelCommand {
+  static let command = ControlCommand(
+    "cancel", abstract: "Cancel jobs and give their units back.",
+    discussion: """
+      A job that is running is cancelled too: what its worker brings is not stored. Jobs that have ended stay \
+      as they are, and the exit code is 4. One that somebody else is retrying or cancelling at the moment is \
+      left as it is after 2 s, and the exit code is 75. More than ten are asked for first; a script gives --yes. For \
+      a day jobs uncancel undoes it.
+      """,
+    examples: [
+      Example("analysisctl jobs cancel 123 124", "Two jobs."),
+      Example("analysisctl jobs cancel 123 --reason duplicate", "With the reason, for the audit."),
+      Example("analysisctl jobs cancel --user u1 --state scheduled --dry-run", "What would be cancelled."),
+    ],
+    inputs: JobsChange.inputs,
+    exitCodes: [.done, .refused, .nothingToDo, .usage, .unreachable, .tryLater]
+  ) { context in try await JobsChange.cancel.run(context) }
+}
+
+/// `analysisctl jobs retry`.
+enum JobsRetryCommand {
+  static let command = ControlCommand(
+    "retry", abstract: "Queue dead jobs again.",
+    discussion: """
+      Each takes a unit of the present month of its user, the lowest numbers first; those for which the limit \
+      has none left stay dead, and the exit code is 3. One that somebody else is changing, or whose user submits just \
+      now, is left as it is: 75, try again. More than ten are asked for first; a script gives --yes.
+      """,
+    examples: [
+      Example("analysisctl jobs retry 123", "One job."),
+      Example("analysisctl jobs retry --user u1 --month previous", "What failed for a user last month."),
+      Example("analysisctl jobs retry --cause server", "Jobs that died because the endpoint failed."),
+    ],
+    inputs: [JobFilterOptions.cause] + JobsChange.inputs,
+    exitCodes: [.done, .quotaRefused, .refused, .nothingToDo, .usage, .unreachable, .tryLater]
+  ) { context in try await JobsChange.retry.run(context) }
+}
+
+/// `analysisctl jobs uncancel`.
+enum JobsUncancelCommand {
+  static let command = ControlCommand(
+    "uncancel", abstract: "Queue cancelled jobs again, for a day.",
+    discussion: """
+      Each takes a unit of the present month of its user, the lowest numbers first, and runs at once, also where it \
+      was to run later. Those for which the limit has no unit left stay cancelled, and the exit code is 3. What was \
+      cancelled more than a day ago, whose image is gone or whose person was erased stays too, with 4. A job that a \
+      worker has still in hand is left as it is: 75, try again in some seconds.
+      """,
+    examples: [
+      Example("analysisctl jobs uncancel 123 124", "Two jobs."),
+      Example("analysisctl jobs uncancel --user u1 --dry-run", "What of a user's can be undone."),
+    ],
+    inputs: JobsChange.inputs,
+    exitCodes: [.done, .quotaRefused, .refused, .nothingToDo, .usage, .unreachable, .tryLater]
+  ) { context in try await JobsChange.uncancel.run(context) }
 }

@@ -1,6 +1,7 @@
+import FoundationEssentials
 public import PostgreSQL
-import Queue
-internal import Support
+public import Queue
+public import Support
 
 /// All that is kept of a job.
 struct JobDetail: Sendable, Equatable {
@@ -34,7 +35,6 @@ struct JobHolder: Sendable, Equatable, RenamedColumns {
   let host: String?
   /// Its process; nil before its first sign of life.
   let pid: Int?
-  /// Its version.
   let version: String?
   /// When it started, in seconds since 1970.
   let startedAt: Double?
@@ -64,13 +64,10 @@ struct AttemptRecord: Sendable, Equatable, RenamedColumns {
   let at: Double
   /// The class of failure, as it is stored.
   let failureClass: String
-  /// The endpoint's code.
   let code: String?
-  /// What happened.
   let message: String?
   /// The endpoint's number of the error.
   let errorID: String?
-  /// The HTTP status.
   let status: Int?
   /// Calls of the endpoint.
   let calls: Int
@@ -78,7 +75,6 @@ struct AttemptRecord: Sendable, Equatable, RenamedColumns {
   let maybeCounted: Bool
   /// Whether the attempt counts.
   let consumed: Bool
-  /// The endpoint.
   let endpoint: String?
   /// The number of the worker that had the job, as its log and the status name it.
   let worker: Int64
@@ -127,13 +123,10 @@ public struct StoredResult: Sendable, Equatable, RenamedColumns {
 struct JobDeath: Sendable, Equatable, RenamedColumns {
   static let columns = ["failureClass": "class"]
 
-  /// Attempts that counted.
   let attempts: Int
   /// The class of the last failure, as it is stored.
   let failureClass: String
-  /// The endpoint's code.
   let code: String?
-  /// What happened.
   let message: String?
   /// When, in seconds since 1970.
   let failedAt: Double
@@ -141,4 +134,60 @@ struct JobDeath: Sendable, Equatable, RenamedColumns {
   let calls: Int
   /// The HTTP status of the last failure; nil when there was no answer.
   let status: Int?
+}
+
+/// A condition as it is stored with a result.
+struct StoredCondition: Sendable, Equatable, Decodable {
+  /// The endpoint's id of it.
+  let id: String
+  /// What the endpoint calls it.
+  let name: String
+  /// From 0 to 1.
+  let confidence: Double
+  let band: Int16?
+  /// Whether it says that nothing is wrong.
+  let normal: Bool?
+  /// What of the rest the model said.
+  private let description: String?
+  private let symptoms: [String]?
+  private let serious: Bool?
+  private let consult: Bool?
+  private let treatment: String?
+  private let recommendation: String?
+
+  /// The band that was stored with it.
+  var shownBand: ConfidenceBand? { band.flatMap { ConfidenceBand(code: $0) } }
+
+  /// `78%`.
+  var percentage: String? { Confidence(confidence)?.percentageText }
+
+  /// Reads the stored array; empty where it is not one.
+  static func read(_ json: String) -> [StoredCondition] {
+    (try? JSONDecoder().decode([StoredCondition].self, from: Data(json.utf8))) ?? []
+  }
+}
+
+extension StoredResult {
+  /// The analysis as the model gave it.
+  ///
+  /// - Throws: `unexpectedAnswer` for what is no analysis.
+  public func analysis(_ kind: AnalysisKind) throws(JobQueueError) -> Analysis {
+    var conditions: [Condition] = []
+    for stored in StoredCondition.read(conditionsJSON) {
+      guard let confidence = Confidence(stored.confidence) else {
+        throw JobQueueError(.unexpectedAnswer, "A stored condition has a confidence outside 0 to 1.")
+      }
+      conditions.append(stored.condition(confidence))
+    }
+    return Analysis(id: analysisID, kind: kind, conditions: conditions, answeredAt: answeredAt)
+  }
+}
+
+extension StoredCondition {
+  fileprivate func condition(_ confidence: Confidence) -> Condition {
+    Condition(
+      id: id, name: name, confidence: confidence, explanation: description, symptoms: symptoms,
+      isPotentiallySerious: serious, recommendsConsultation: consult, treatment: treatment,
+      recommendation: recommendation, isNormal: normal ?? false)
+  }
 }

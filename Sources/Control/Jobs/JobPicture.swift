@@ -1,3 +1,4 @@
+import HTTPServing
 import PostgreSQL
 public import Queue
 public import Support
@@ -26,5 +27,49 @@ extension JobDirectory {
       }.run(on: database)
     }
     return nil
+  }
+}
+
+/// Why a picture that is there cannot be shown.
+struct UnreadablePicture: Error, Sendable {
+  let reason: String
+  let advice: String?
+
+  /// A reason, as a sentence, and what to do about it.
+  init(_ reason: String, advice: String? = nil) {
+    self.reason = reason
+    self.advice = advice
+  }
+}
+
+/// The picture of a job, for a login that may see pictures. That it is read stands in the audit before it is.
+enum JobPicture {
+  static let path = "/jobs/*/picture"
+  static let roles: [DatabaseRole] = [.privacy]
+
+  static func answer(_ request: HTTPRequest, _ context: DashboardContext) async throws -> HTTPAnswer {
+    let job = try JobPage.job(request)
+    let picture = try await context.jobs.picture(of: job, by: context.actor(reason: nil))
+    guard let picture else {
+      throw PageFailure.missing(
+        "There is no picture of job \(job) any more, or none that login \(context.login) may see.")
+    }
+    do {
+      let bytes = try await context.openPicture(picture)
+      var answer = HTTPAnswer(contentType: type(of: bytes), body: bytes)
+      answer.headers = [("Cross-Origin-Resource-Policy", "same-origin"), ("Content-Disposition", "inline")]
+      return answer
+    } catch let error as UnreadablePicture {
+      throw PageFailure(
+        status: 409, title: "The picture cannot be shown", message: error.reason,
+        advice: error.advice ?? "Ask who runs this system; the server's log may say more.")
+    }
+  }
+
+  /// By its first bytes: what came in by SQL may be whatever a back-end sent, and nothing else is shown as a picture.
+  private static func type(of bytes: [UInt8]) -> String {
+    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
+    if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return "image/png" }
+    return "application/octet-stream"
   }
 }

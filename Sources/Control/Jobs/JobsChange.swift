@@ -71,7 +71,6 @@ struct JobsChanger: Sendable {
   /// Who does it, for the audit.
   let actor: AuditActor
 
-  /// Changes the jobs.
   func run(_ jobs: [JobID]) async throws -> JobsChangeResponse {
     let outcomes = try await JobDirectory(database).change(jobs, change, by: actor)
     return JobsChangeResponse(

@@ -135,3 +135,131 @@ enum JobNumbers {
     return jobs
   }
 }
+
+/// Which jobs a page shows or an action means, as the address says it.
+struct JobQuestion: Sendable, Equatable {
+  /// The words of the address, as they were given; those that are empty are left out.
+  private(set) var words: [String: String] = [:]
+  private(set) var filter = JobFilter()
+  /// A dead job: those that died of its cause are meant.
+  private(set) var like: JobID?
+
+  /// What a word of the address is: its name there, and what it is called where it cannot be understood.
+  private static let names = ["user", "type", "state", "month", "batch", "reference", "cause", "like"]
+
+  /// Reads the words of an address.
+  ///
+  /// - Throws: `PageFailure` where one cannot be understood.
+  init(_ query: FormValues) throws(PageFailure) {
+    for name in Self.names {
+      let text = (query[name] ?? "").trimmingSpaces
+      if !text.isEmpty { words[name] = text }
+    }
+    filter.user = try text("user", atMost: 200)
+    filter.reference = try text("reference", atMost: 200)
+    filter.kind = try value("type", "throat or ear") { AnalysisKind(rawValue: $0) }
+    filter.state = try value("state", "a state, such as waiting") { JobState(rawValue: $0) }
+    filter.month = try value("month", "a month, such as 2026-11") { Period($0) }
+    filter.batch = try value("batch", "a batch, such as B17") { BatchID($0) }
+    filter.cause = try value("cause", "a cause, such as server 500") { FailureCause($0) }
+    like = try value("like", "a job's number") { JobID($0) }
+    if filter.cause != nil || like != nil { try meanDead() }
+  }
+
+  /// The jobs of a state, or those that died of the same cause as one of them.
+  init(state: JobState? = nil, batch: BatchID? = nil, like: JobID? = nil) {
+    if let state { words["state"] = state.rawValue }
+    if let batch { words["batch"] = batch.description }
+    if let like { words["like"] = like.description }
+    filter = JobFilter(state: like == nil ? state : .dead, batch: batch)
+    self.like = like
+  }
+
+  /// Whether anything narrows it.
+  var isOfAll: Bool { words.isEmpty }
+
+  /// Whether jobs are meant that a back-end finds as its own, without their causes.
+  var isOfLabel: Bool {
+    (filter.batch != nil || filter.reference != nil) && filter.cause == nil && like == nil
+  }
+
+  /// What is said to a back-end that names neither a batch nor a reference.
+  static func lacksLabel(_ context: DashboardContext) -> PageFailure {
+    PageFailure(
+      status: 403, title: "Not allowed",
+      message:
+        "Login \(context.login) finds the jobs that it has submitted by their batch or reference alone.",
+      advice: "Enter a batch or a reference, and no cause; the page Batches lists the batches.")
+  }
+
+  /// Whether dead jobs alone are meant: they are listed with their causes, those that died last first.
+  var isOfDead: Bool { filter.state == .dead }
+
+  /// The filter, with the cause of the job that it names.
+  ///
+  /// - Throws: `PageFailure` where that job is not dead any more.
+  func filter(_ directory: JobDirectory) async throws -> JobFilter {
+    guard let like else { return filter }
+    guard let cause = try await directory.cause(of: like) else {
+      throw PageFailure(
+        status: 409, title: "No longer dead",
+        message: "Job \(like), whose cause was asked for, is not dead, or there is no such job.",
+        advice: "Look at the failures again.")
+    }
+    var filter = filter
+    filter.cause = cause
+    return filter
+  }
+
+  /// An address with these words, and others behind them.
+  func address(_ path: String, _ others: [(String, String)] = []) -> String {
+    HTML.address(path, Self.names.map { (name: $0, value: words[$0]) } + others.map { (name: $0, value: $1) })
+  }
+
+  /// The words as a sentence has them: `user anna, dead`.
+  var description: String {
+    Self.names.compactMap { name in
+      words[name].map { name == "like" ? "of the cause of job \($0)" : "\(name) \($0)" }
+    }.joined(separator: ", ")
+  }
+
+  private mutating func meanDead() throws(PageFailure) {
+    if let state = filter.state, state != .dead {
+      throw .invalid("Only dead jobs have a cause, and the state that was given is \(state.rawValue).")
+    }
+    filter.state = .dead
+  }
+
+  private func text(_ name: String, atMost most: Int) throws(PageFailure) -> String? {
+    guard let text = words[name] else { return nil }
+    guard text.unicodeScalars.count <= most else {
+      throw .invalid("The \(name) has at most \(most) characters.")
+    }
+    return text
+  }
+
+  private func value<Value>(
+    _ name: String, _ what: String, _ read: (String) -> Value?
+  ) throws(PageFailure) -> Value? {
+    guard let text = words[name] else { return nil }
+    guard let value = read(text) else { throw .invalid("The \(name) is not \(what).") }
+    return value
+  }
+}
+
+extension String {
+  /// Without spaces at either end.
+  fileprivate var trimmingSpaces: String {
+    var text = self[...]
+    while text.first?.isWhitespace == true { text.removeFirst() }
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return String(text)
+  }
+
+  /// So many characters of it, so that no name makes a page long: those that it is made of are counted, since one that
+  /// is read may be of hundreds.
+  func shortened(to count: Int) -> String {
+    guard unicodeScalars.count > count else { return self }
+    return String(String.UnicodeScalarView(unicodeScalars.prefix(count - 1))) + "…"
+  }
+}

@@ -9,7 +9,6 @@ struct ImageKeyCounts: Sendable, Equatable {
   /// How many are not encrypted.
   var plaintext = 0
 
-  /// No images.
   init() {}
 
   /// How many are encrypted, under whatever key.
@@ -20,7 +19,6 @@ struct ImageKeyCounts: Sendable, Equatable {
 struct EncryptedImageRecord: Sendable, Equatable, RenamedColumns {
   static let columns = ["id": "image"]
 
-  /// Its number.
   let id: Int64
   /// Where its row was when it was read.
   let rowID: String

@@ -1,3 +1,4 @@
+import CommandLineTool
 import PostgreSQL
 import Queue
 import Support
@@ -16,7 +17,6 @@ struct BilledMonth: Sendable, Equatable, Decodable {
     case closed
   }
 
-  /// The month.
   let period: Period
   /// How far it is.
   let state: State
@@ -38,7 +38,6 @@ extension BilledMonth {
 
 /// What the closing of a month would state.
 struct ClosingPreview: Sendable, Equatable, Decodable {
-  /// The month.
   let period: Period
   /// How many users have a line.
   let users: Int
@@ -132,5 +131,121 @@ struct MonthDirectory: Sendable {
     // It is no month, so that there is nothing to close.
     try await Statement(SQLFunction("close_usage", 1), [.int16(0)], while: "closing a month")
       .run(on: database)
+  }
+}
+
+/// `analysisctl month`.
+enum MonthCommand {
+  static let command = ControlCommand(
+    "month", abstract: "Show the months, and close them.",
+    discussion: """
+      A month is running until it is over in every time zone, then in its time of grace (statement_grace, 3 days \
+      unless it was changed), then due until somebody closes it. The usage of a closed month is stated and never \
+      changes.
+      """,
+    examples: [
+      Example("analysisctl month", "The months, and which of them are closed."),
+      Example("analysisctl month close 2026-10", "State the usage of a month once and for all."),
+      Example("analysisctl month close --due --yes", "What the timer runs."),
+    ],
+    subcommands: [list, MonthCloseCommand.command],
+    exitCodes: exitCodes
+  ) { context in
+    try await show(context)
+  }
+
+  private static let list = ControlCommand(
+    "list", abstract: "Show the months, as month alone does.",
+    examples: [Example("analysisctl month list --json", "For a program.")],
+    exitCodes: exitCodes
+  ) { context in
+    try await show(context)
+  }
+
+  private static let exitCodes: [ExitCode] = [.done, .usage, .unreachable, .tryLater, .permission]
+
+  private static func show(_ context: ControlContext) async throws -> ExitCode {
+    try await context.withSession { session in
+      let directory = MonthDirectory(session.database)
+      var lines: [MonthsResponse.Line] = []
+      for month in try await directory.list() {
+        let open = month.state == .closed ? nil : try await directory.openJobs(of: month.period)
+        lines.append(.init(month: month, openJobs: open))
+      }
+      try session.view.show(MonthsResponse(lines: lines))
+      return .done
+    }
+  }
+}
+
+/// The months with their states.
+struct MonthsResponse: Sendable, Equatable, Presentable {
+  struct Line: Sendable, Equatable {
+    let month: BilledMonth
+    /// How many jobs have not ended; nil of a closed month, whose bill they do not touch.
+    let openJobs: Int?
+  }
+
+  let lines: [Line]
+
+  var json: JSONValue {
+    [
+      "months": .array(
+        lines.map { line in
+          [
+            "month": .month(line.month.period), "state": .string(line.month.state.rawValue),
+            "closable_from": .time(line.month.dueAt), "closed_at": .time(line.month.closedAt),
+            "lines": .count(line.month.lines), "open_jobs": .count(line.openJobs),
+          ]
+        })
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    var table = Table([
+      .init("MONTH"), .init("STATE"), .init("CLOSABLE FROM"), .init("CLOSED"),
+      .init("LINES", alignment: .right), .init("OPEN JOBS", alignment: .right),
+    ])
+    for line in lines {
+      let month = line.month
+      table.add([
+        Cell(month.period.description), Cell(month.state.rawValue, Self.colours[month.state] ?? nil),
+        Cell(Moment.short(month.dueAt)), Cell(Moment.short(month.closedAt)),
+        Cell(month.lines.map(String.init) ?? ""), Cell(line.openJobs.map(String.init) ?? ""),
+      ])
+    }
+    return table.render(width: width, paint: paint)
+  }
+
+  private static let colours: [BilledMonth.State: Paint.Colour] = [
+    .closed: .green, .due: .yellow, .grace: .dim,
+  ]
+}
+
+/// Whether months are closed when they can be: until then nobody can be billed by them.
+struct MonthCheck: DatabaseCheck {
+  let group = "months"
+  let needsSchema = true
+
+  /// How long a month may wait: timer and cron close every morning.
+  private static let patience = 86_400.0
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    [Self.judge(try await MonthDirectory(database.pool).list(), now: UnixTime.now.secondsSince1970)]
+  }
+
+  static func judge(_ months: [BilledMonth], now: Double) -> Finding {
+    let waiting = months.filter { $0.state == .due && now - $0.dueAt > patience }
+    guard let first = waiting.first else { return .ok("months", "no month waits to be closed") }
+    let since = "for \(Moment.age(now - first.dueAt))"
+    guard waiting.count > 1 else {
+      return .warning(
+        "months", "\(first.period) could be closed \(since), and nobody has closed it",
+        "Close it: \(BilledMonth.commandToClose(first.period)). Bills and purge wait for it.")
+    }
+    return .warning(
+      "months",
+      "\(waiting.count) months could be closed, \(first.period) \(since), and nobody has closed them",
+      "Close them, the oldest first: \(BilledMonth.commandToCloseAll). Bills and purge wait for it.")
   }
 }

@@ -18,7 +18,6 @@ public struct Plan: Sendable, Equatable {
   struct Price: Sendable, Equatable {
     /// From whose midnight on by each user's clocks, as `2026-10-01`; nil: from the beginning.
     let from: String?
-    /// The digits.
     let amount: DecimalText
     /// By ISO 4217.
     let currency: String

@@ -17,7 +17,6 @@ enum Feature: String, Sendable, CaseIterable {
 struct Product: Sendable, Equatable {
   /// The file's name without its ending.
   let id: String
-  /// The file.
   let path: String
   /// As people read it.
   let name: String

@@ -1,5 +1,10 @@
 import CommandLineTool
+import Endpoint
+import FoundationEssentials
+import HTTPTransfer
 import Images
+import PostgreSQL
+import Queue
 import Support
 
 /// The options that every command takes.
@@ -31,7 +36,6 @@ enum CommonOptions {
     ProductOptions.product, json, logLevel,
   ]
 
-  /// The configuration file.
   static let source = SharedOptions.configuration(configuration)
 }
 
@@ -87,5 +91,159 @@ extension ValueFormat where Value == String {
         return text
       },
       text: { $0 })
+  }
+}
+
+/// The options that say which endpoint is called, how and by which account.
+enum EndpointOptions {
+  static let workerConfiguration = Option<String?>(
+    "worker-config", .path,
+    help: "A worker's configuration file: database, endpoints and the rest are taken from it.")
+  static let endpoint = Option<String?>(
+    "endpoint", .string, valueName: "url", help: "Base address of the endpoint.")
+  static let credentials = Option<String?>(
+    "credentials", .path, help: "File (mode 0600) with the service account's email and password.")
+  static let dialect = Option<EndpointSettings.Dialect?>(
+    "dialect", .choice(EndpointSettings.Dialect.self),
+    help: "Which of the endpoint's two spellings to speak.")
+  static let authorities = Option<String?>(
+    "ca-file", .path, help: "Certificate authorities to trust for the endpoint, instead of the system's.")
+  static let certificate = Option<String?>(
+    "endpoint-certificate", .path,
+    help:
+      "File (mode 0600) with the certificate and key (PEM) by which the worker shows itself to the endpoint.")
+  static let newestVersion = Option<HTTPVersion?>(
+    "endpoint-http", .choice(HTTPVersion.self),
+    help: "The newest version of HTTP that is offered to the endpoint.")
+  static let plainHTTP = Flag(
+    "allow-plain-http", help: "Allow an endpoint without TLS that is not this machine.")
+
+  static let all: [any Input] = [
+    workerConfiguration, endpoint, credentials, dialect, authorities, certificate, newestVersion,
+    plainHTTP,
+  ]
+
+  /// What a command line names.
+  static func named(_ context: ControlContext) throws(UsageError) -> EndpointSettings.Named {
+    var named = EndpointSettings.Named()
+    named.endpoint = try context[endpoint]
+    named.credentials = try context[credentials]
+    named.dialect = try context[dialect]
+    named.authorities = try context[authorities]
+    named.certificate = try context[certificate]
+    named.newestVersion = try context[newestVersion]
+    named.plainHTTP = try context[plainHTTP]
+    return named
+  }
+}
+
+/// When something ends by itself, as it is given on the command line.
+enum Expiry: Sendable, Equatable {
+  /// So long from now, by the server's clock.
+  case after(Duration)
+  /// At the end of a day, by UTC.
+  case endOf(CivilDate)
+  /// At a moment, in seconds since 1970.
+  case at(Double)
+
+  /// The moment, in seconds since 1970.
+  func moment(_ database: ConnectionPool) async throws -> Double {
+    switch self {
+    case .after(let time):
+      return try await Statement.serverTime.run(on: database).secondsSince1970 + time / .seconds(1)
+    case .endOf(let day): return Double((day.number + 1) * 86_400)
+    case .at(let moment): return moment
+    }
+  }
+}
+
+extension ValueFormat where Value == Expiry {
+  /// `90d`, `2026-12-31` or `2026-12-31T08:00:00Z`.
+  static var expiry: Self {
+    ValueFormat(
+      name: "WHEN",
+      parse: { (given: String) throws(ValueError) -> Expiry in
+        if let day = CivilDate(given) { return .endOf(day) }
+        if given.contains("T") {
+          return .at(try ValueFormat<Date>.time.parse(given).timeIntervalSince1970)
+        }
+        do throws(ValueError) {
+          return .after(
+            try ValueFormat<Duration>.duration(in: .seconds(1) ... .seconds(3660 * 86_400)).parse(given))
+        } catch {
+          throw ValueError(
+            "is neither a length of time such as 90d, nor a day such as 2026-12-31, nor a time such as "
+              + "2026-12-31T08:00:00Z")
+        }
+      },
+      text: { expiry in
+        switch expiry {
+        case .after(let time): ValueFormat<Duration>.duration.text(time)
+        case .endOf(let day): day.description
+        case .at(let moment): Moment.exact(moment) ?? ""
+        }
+      })
+  }
+}
+
+/// A month as it is asked for.
+enum MonthChoice: Sendable, Equatable {
+  /// The running one by the server's clock, in the installation's zone.
+  case current
+  /// The one before the running one.
+  case previous
+  /// One by its name.
+  case month(Period)
+}
+
+extension ValueFormat where Value == MonthChoice {
+  /// `2026-10`, `current` or `previous`.
+  static var monthChoice: Self {
+    ValueFormat(
+      name: "MONTH", completion: .words(["current", "previous"]),
+      parse: { (given: String) throws(ValueError) -> MonthChoice in
+        switch given {
+        case "current": return .current
+        case "previous": return .previous
+        default:
+          guard let period = Period(given) else {
+            throw ValueError("is not a month; write YYYY-MM, for example 2026-10, or current or previous")
+          }
+          return .month(period)
+        }
+      },
+      text: { choice in
+        switch choice {
+        case .current: "current"
+        case .previous: "previous"
+        case .month(let period): period.description
+        }
+      })
+  }
+}
+
+extension ValueFormat where Value == JobID {
+  static var jobID: Self {
+    ValueFormat(
+      name: "JOB",
+      read: { JobID($0) },
+      else: "is not a job's number",
+      text: \.description)
+  }
+}
+
+extension MonthChoice {
+  /// Which month is meant: by the server's clock, in the installation's zone.
+  func period(_ database: ConnectionPool) async throws -> Period {
+    switch self {
+    case .month(let period): return period
+    case .current: return try await Reporter(database).currentMonth()
+    case .previous:
+      let current = try await Reporter(database).currentMonth()
+      guard let previous = current.previous else {
+        throw CommandFailure(.usage, "there is no month before \(current)")
+      }
+      return previous
+    }
   }
 }

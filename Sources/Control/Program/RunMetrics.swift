@@ -24,7 +24,6 @@ struct RunMetrics: Sendable {
     "analysis_run_last_success_timestamp_seconds", .gauge, labels: ["command"],
     help: "When the last run that succeeded ended, in seconds since 1970")
 
-  /// All of them.
   static let all = [success, exitCode, duration, finishedAt, succeededAt]
 
   /// The command that ran: `report usage`.

@@ -1,3 +1,4 @@
+import HTTPServing
 import PostgreSQL
 import Queue
 import Support
@@ -159,7 +160,6 @@ enum AnalysesReport: Report {
   }
 }
 
-/// One analysed photo.
 struct AnalysesRow: Equatable, Sendable {
   /// A condition as far as the report shows it.
   struct Finding: Equatable, Sendable {
@@ -181,7 +181,6 @@ struct AnalysesRow: Equatable, Sendable {
   /// By the setting `consult_from`; nil when no condition says, like the next three.
   let isSerious: Bool?
   let advisesConsultation: Bool?
-  /// The endpoint's own.
   let endpointSaysSerious: Bool?
   let endpointAdvisesConsultation: Bool?
   /// The number of the attempt that brought the result.
@@ -195,4 +194,131 @@ struct AnalysesRow: Equatable, Sendable {
   /// When the endpoint says that it answered; nil when it did not say.
   let answeredAt: LocalTime?
   let finishedAt: LocalTime
+}
+
+/// How often each condition was found: a row a condition; the normal ones stand last, marked.
+enum ConditionsReport: RowReport {
+  /// The columns, in an order that never changes.
+  static let columns: [Column] = [
+    .text("month", "Month"),
+    .text("condition", "Condition"),
+    .text("name", "Name"),
+    .text("normal", "Normal"),
+    .number("green", "Green"),
+    .number("yellow", "Yellow"),
+    .number("orange", "Orange"),
+    .number("red", "Red"),
+    .number("total", "Total"),
+  ]
+
+  static func put(_ row: ConditionsRow, into cells: inout [ReportCell]) {
+    cells += [.text(row.month.description), .text(row.id), .text(row.name), .boolean(row.isNormal)]
+    cells += [row.green, row.yellow, row.orange, row.red, row.total].map {
+      .count($0, leastPersons: row.leastPersons)
+    }
+  }
+
+  static func statement(for question: ReportQuestion) -> SQLStatement {
+    SQLStatement(
+      SQLFunction(
+        "report_conditions", 2, "id", "name", "normal", "green", "yellow", "orange", "red", "total"
+      ).text,
+      [.int16(question.month.label), .text(question.reading)], label: "the report of conditions")
+  }
+
+  static func read(_ row: Row, of question: ReportQuestion, each: (ConditionsRow) throws -> Void) throws {
+    try each(
+      ConditionsRow(
+        month: question.month, id: try row.string("id"), name: try row.string("name"),
+        isNormal: try row.bool("normal"), green: try row.int64IfPresent("green"),
+        yellow: try row.int64IfPresent("yellow"),
+        orange: try row.int64IfPresent("orange"), red: try row.int64IfPresent("red"),
+        total: try row.int64IfPresent("total"),
+        leastPersons: question.leastPersons))
+  }
+}
+
+/// How often one condition was found in a month, counted over all conditions of each analysis.
+struct ConditionsRow: Equatable, Sendable {
+  let month: Period
+  let id: String
+  /// The name among people; of several, the first in byte order.
+  let name: String
+  /// Whether it is the absence of a finding. An id that was normal at one time and a finding at another has
+  /// a row for each.
+  let isNormal: Bool
+  let green: Int64?
+  let yellow: Int64?
+  let orange: Int64?
+  let red: Int64?
+  /// How often in all; nil, as before it: hidden, since it is of fewer persons than `leastPersons`.
+  let total: Int64?
+  let leastPersons: Int
+}
+
+/// The small pictures that stand for users and clinics. The rule is `UserPicture`; nothing is fetched for it.
+enum PictureFiles {
+  /// A user's photo, or what stands for the user where it is not at hand.
+  static let user = "/usage/user-picture"
+  static let logo = "/usage/logo"
+
+  static let userRoles: [DatabaseRole] = [.administrator]
+  static let logoRoles: [DatabaseRole] = [.administrator, .auditor]
+
+  /// The picture of a user for whom a photo is known.
+  static func answerUser(_ request: HTTPRequest, _ context: DashboardContext) async throws -> HTTPAnswer {
+    guard let user = request.query["user"] else { throw PageFailure.invalid("No user is named.") }
+    let appearance = try await UserDirectory(context.database).appearances(of: [user])[user]
+    guard let appearance else {
+      throw PageFailure.missing("There is no such user, or none that this login sees.")
+    }
+    let photo = if let url = appearance.photoURL { await context.photo(url) } else { nil as [UInt8]? }
+    switch appearance.picture(photo: photo) {
+    case .photo(let bytes): return .picture(bytes)
+    case .logo(let sha256): return try await logo(sha256, context)
+    case .initials(let initials):
+      return .picture(Array(HTML.disc(of: initials).markup.utf8), "image/svg+xml")
+    }
+  }
+
+  /// A logo by its hash.
+  static func answerLogo(_ request: HTTPRequest, _ context: DashboardContext) async throws -> HTTPAnswer {
+    try await logo(request.query["sha256"] ?? "", context)
+  }
+
+  private static func logo(_ sha256: String, _ context: DashboardContext) async throws -> HTTPAnswer {
+    guard let bytes = try await ClinicDirectory(context.database).logo(sha256) else {
+      throw PageFailure.missing("There is no such logo.")
+    }
+    return .picture(bytes)
+  }
+}
+
+extension HTML {
+  /// The picture of a user, before the user's name. A photo is asked for by itself, since it may not be at hand.
+  static func picture(of user: UserAppearance) -> HTML {
+    switch user.picture {
+    case .photo: .picture(at: address(PictureFiles.user, [("user", user.reference)]))
+    case .logo(let sha256): .logo(sha256)
+    case .initials(let initials): .disc(of: initials)
+    }
+  }
+
+  /// A clinic's logo, before the clinic's name.
+  static func logo(_ sha256: String) -> HTML {
+    .picture(at: address(PictureFiles.logo, [("sha256", sha256)]))
+  }
+
+  private static func picture(at address: String) -> HTML {
+    "<img class=\"person\" src=\"\(address)\" alt=\"\" width=\"24\" height=\"24\" loading=\"lazy\">"
+  }
+}
+
+extension HTTPAnswer {
+  /// A picture, which a page of ours alone may show.
+  static func picture(_ bytes: [UInt8], _ type: String = "image/jpeg") -> HTTPAnswer {
+    var answer = HTTPAnswer(contentType: type, body: bytes)
+    answer.headers = [("Cross-Origin-Resource-Policy", "same-origin"), ("Content-Disposition", "inline")]
+    return answer
+  }
 }

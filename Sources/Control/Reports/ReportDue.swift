@@ -3,7 +3,6 @@ import Support
 
 /// Writes the statement of every closed month, as `report usage --due` asks.
 struct DueStatements: Sendable {
-  /// Where they go.
   let folder: String
   let zone: String?
   let excel: Bool

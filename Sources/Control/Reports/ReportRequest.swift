@@ -1,8 +1,9 @@
+import PostgreSQL
+import Queue
 import Support
 
 /// What is asked of a reporter.
 struct ReportRequest: Sendable {
-  /// The question.
   var kind: ReportKind
   /// The month in which the jobs count. It is each user's own: their billing zone decided it when the job
   /// was submitted.
@@ -20,7 +21,6 @@ struct ReportRequest: Sendable {
   /// Whose usage a report of usage has, and in which rows; no other report looks at it.
   private(set) var scope: UsageScope
 
-  /// A request.
   init(
     _ kind: ReportKind, month: Period, zone: String? = nil, format: ReportFormat = .table,
     excel: Bool = false, width: Int? = nil, scope: UsageScope = UsageScope(), lastMonth: Period? = nil
@@ -114,7 +114,6 @@ struct ReportOutcome: Sendable, Equatable {
     case openJobs
   }
 
-  /// How it ended.
   let kind: Kind
   /// How many rows the report has, its header not counted.
   let rows: Int
@@ -130,4 +129,162 @@ struct ReportOutcome: Sendable, Equatable {
   var removedSince: Double?
   /// Whether this is a draft of the usage of a month that could be closed.
   var canBeClosed = false
+}
+
+/// A report: what it asks the database, its columns, and its rows as cells.
+protocol Report: Sendable {
+  /// One row as a value.
+  associatedtype Entry: Sendable
+  /// Appends the cells of a row, one for each column.
+  static func put(_ row: Entry, into cells: inout [ReportCell])
+  /// Whether a row is the sum of all others; it comes before them.
+  static func isSum(_ row: Entry) -> Bool
+  /// How many jobs of the report have not ended, in the row that says so; nil in all others.
+  static func openJobs(_ row: Entry) -> Int64?
+  /// Asks the database, and hands on the rows as they come. Throws what `each` throws, `schema` for a row that this
+  /// program does not understand, and the database's errors.
+  static func ask(
+    _ question: ReportQuestion, of database: some Queryable, deadline: Duration, each: (Entry) throws -> Void
+  ) async throws
+}
+
+extension Report {
+  static func isSum(_ row: Entry) -> Bool { false }
+  static func openJobs(_ row: Entry) -> Int64? { nil }
+}
+
+/// A report that reads row by row, by the columns' names.
+protocol RowReport: Report {
+  /// The call of its function.
+  static func statement(for question: ReportQuestion) -> SQLStatement
+  /// Hands on what a row of the answer holds.
+  static func read(_ row: Row, of question: ReportQuestion, each: (Entry) throws -> Void) throws
+}
+
+extension RowReport {
+  /// Asks in single-row mode, so that one row at a time is in memory.
+  static func ask(
+    _ question: ReportQuestion, of database: some Queryable, deadline: Duration, each: (Entry) throws -> Void
+  ) async throws {
+    try await database.forEachBatch(statement(for: question), deadline: deadline) { rows in
+      for row in rows { try read(row, of: question, each: each) }
+    }
+  }
+}
+
+/// What a report asks the database, every choice made.
+struct ReportQuestion: Sendable {
+  let month: Period
+  /// The last of several months; the same for one.
+  let lastMonth: Period
+  /// The zone to show times in as PostgreSQL spells it; nil for each user's billing zone.
+  let zone: String?
+  /// The moment of the report by the server's clock.
+  let moment: Timestamp
+  /// What the audit's entry of this reading is known by; nil for a report that has none.
+  let reading: String?
+  /// Whose usage is asked for.
+  let scope: UsageScope
+  /// From how many persons on a count is shown to a login that sees some clinics only.
+  let leastPersons: Int
+}
+
+/// What there is to know of a month before its rows are read.
+struct MonthFacts: Sendable {
+  /// The moment of the report by the server's clock.
+  let moment: Timestamp
+  /// When its usage was stated; nil while it is a draft.
+  let closedAt: Timestamp?
+  /// Whether its time of grace is over.
+  let isDue: Bool
+  /// Whether it is over in every zone.
+  let isOver: Bool
+  /// Since when results of it have been removed; nil while it is whole.
+  var purgedSince: Timestamp?
+
+  static let function = SQLFunction(
+    "month_facts", 2, "at", "closed_at", "is_due", "is_over", "purged_since")
+
+  var state: ReportState { closedAt == nil ? .draft : .closed }
+
+  init(_ row: Row) throws(PostgreSQLError) {
+    moment = try row.timestamp("at")
+    closedAt = try row.timestampIfPresent("closed_at")
+    isDue = try row.bool("is_due")
+    isOver = try row.bool("is_over")
+    purgedSince = try row.timestampIfPresent("purged_since")
+  }
+}
+
+/// Whose usage is reported, and whether a row is of a user or of a group of units.
+struct UsageScope: Sendable, Equatable {
+  /// The clinic whose patients the users are now, by name; nil for all users whom the login sees.
+  var clinic: String?
+  /// The user; nil for all.
+  var user: String?
+  /// Whether users who used nothing have a line too.
+  var hasIdleUsers: Bool
+  /// How the units of some days are added up; nil for a row a user.
+  var groups: Groups?
+
+  init(
+    clinic: String? = nil, user: String? = nil, hasIdleUsers: Bool = false, groups: Groups? = nil
+  ) {
+    self.clinic = clinic
+    self.user = user
+    self.hasIdleUsers = hasIdleUsers
+    self.groups = groups
+  }
+
+  /// What a row of added-up usage is of.
+  enum Grouping: String, Sendable, CaseIterable {
+    /// A day by the clocks of each user's billing zone.
+    case day
+    /// The clinic whose patient a user is now.
+    case clinic
+    /// The plan at the moment of each unit.
+    case plan
+    /// The type of the analysis.
+    case type
+  }
+
+  /// How the units of some days are added up.
+  struct Groups: Sendable, Equatable {
+    /// What a row is of.
+    var by: Grouping
+    /// The days in which the units were taken.
+    var days: ClosedRange<CivilDate>
+
+    /// How many days can be added up at once: a year.
+    static let mostDays = 366
+
+    /// Groups of the units of some days; the database refuses more than `mostDays`.
+    init(by: Grouping, _ days: ClosedRange<CivilDate>) {
+      self.by = by
+      self.days = days
+    }
+
+    /// Groups of the units of a month.
+    init(by: Grouping, _ month: Period) {
+      let first = CivilDate(number: CivilDate(year: month.year, month: month.month, day: 1)?.number ?? 0)
+      self.init(by: by, first...CivilDate(number: first.startOfNextMonth.number - 1))
+    }
+
+    /// The months that the days are of; none where the years are not known.
+    var months: [Period] {
+      let ends = [days.lowerBound, days.upperBound].compactMap { Period(year: $0.year, month: $0.month) }
+      guard ends.count == 2 else { return [] }
+      return (ends[0].label...ends[1].label).compactMap { Period(label: $0) }
+    }
+
+    /// The days in words: `2026-10-05 to 2026-10-20`; or the months, where they are whole ones (`2026-10`): then all is
+    /// counted that these months' periods have, on whatever day.
+    var dayText: String {
+      let next = CivilDate(number: days.upperBound.number + 1)
+      guard days.lowerBound.day == 1, next.day == 1, let first = months.first, let last = months.last else {
+        return "\(days.lowerBound) to \(days.upperBound)"
+      }
+      return first == last ? "\(first)" : "\(first) to \(last)"
+    }
+  }
 }

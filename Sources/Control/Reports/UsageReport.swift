@@ -1,3 +1,4 @@
+import CommandLineTool
 import PostgreSQL
 import Queue
 import Support
@@ -87,7 +88,6 @@ enum UsageReport: RowReport {
 struct UsageRow: Equatable, Sendable {
   /// What a row is about.
   enum Line: String, Sendable {
-    /// The month itself.
     case month
     /// What changed in an earlier month since it was stated.
     case adjustment
@@ -128,4 +128,270 @@ struct UsageRow: Equatable, Sendable {
 
   /// Units that may still be taken; nil without a limit.
   var remaining: Int64? { limit.map { max(0, $0 - used) } }
+}
+
+/// What was used on some days: a row a day, clinic, plan or type, and their sum.
+enum UsageGroupsReport: RowReport {
+  /// The columns, in an order that never changes.
+  static func columns(by grouping: UsageScope.Grouping) -> [Column] {
+    [
+      .text("group", heading(grouping), for: .programs),
+      .text("label", heading(grouping), for: .people),
+      .number("users", "Users"),
+      .number("used", "Used"),
+      .number("analysed", "Analysed"),
+      .number("open", "Open"),
+      .number("failed", "Failed"),
+      .number("cancelled", "Cancelled"),
+      .number("calls", "Calls"),
+    ]
+  }
+
+  private static func heading(_ grouping: UsageScope.Grouping) -> String {
+    switch grouping {
+    case .day: "Day"
+    case .clinic: "Clinic"
+    case .plan: "Plan"
+    case .type: "Type"
+    }
+  }
+
+  static func put(_ row: UsageGroup, into cells: inout [ReportCell]) {
+    cells += [
+      ReportCell(row.group), .text(row.label), .integer(row.users), .integer(row.used),
+      .integer(row.analysed),
+      .integer(row.open), .integer(row.failed), .integer(row.cancelled), .integer(row.calls),
+    ]
+  }
+
+  static func isSum(_ row: UsageGroup) -> Bool { row.isSum }
+
+  static func statement(for question: ReportQuestion) -> SQLStatement {
+    let (scope, groups) = (question.scope, question.scope.groups)
+    return SQLStatement(
+      SQLFunction("usage_groups", 5).text,
+      [
+        .text(groups?.by.rawValue), .text(groups?.days.lowerBound.description),
+        .text(groups?.days.upperBound.description), .text(scope.clinic), .text(scope.user),
+      ], label: "the usage of some days")
+  }
+
+  static func read(_ row: Row, of question: ReportQuestion, each: (UsageGroup) throws -> Void) throws {
+    try each(row.decode(UsageGroup.self, beside: ["remainder": remainder(question.scope.groups?.by)]))
+  }
+
+  /// What people read of the units that are in no group.
+  private static func remainder(_ grouping: UsageScope.Grouping?) -> String {
+    switch grouping {
+    case .clinic: "without a clinic"
+    case .plan: "without a plan"
+    case .day, .type, nil: "unknown"
+    }
+  }
+}
+
+/// What was used in one group, or in all together.
+struct UsageGroup: Equatable, Sendable, RenamedColumns {
+  static let columns = ["name": "label"]
+
+  /// The day, or the clinic's, plan's or type's name; nil for units that are in none, and for the sum.
+  let group: String?
+  /// What people read in its place; nil for units that are in none, and for the sum.
+  let name: String?
+  /// What people read of units that are in none.
+  let remainder: String
+  /// Users with a job; in the sum each counts once.
+  let users: Int64
+  /// Units taken and not refunded, those of open jobs among them.
+  let used: Int64
+  /// Jobs with a result.
+  let analysed: Int64
+  /// Jobs that have neither a result nor died.
+  let open: Int64
+  let failed: Int64
+  let cancelled: Int64
+  /// Calls of the endpoint, repeated ones among them.
+  let calls: Int64
+  /// Whether this is the sum of all other rows.
+  let isSum: Bool
+
+  var label: String { name ?? (isSum ? "Total" : remainder) }
+}
+
+/// The month's totals: a row a total, in an order that never changes.
+enum SummaryReport: RowReport {
+  /// The columns, in an order that never changes.
+  static let columns: [Column] = [
+    .text("measure", "Measure", for: .programs),
+    .text("label", "Total", for: .people),
+    .number("value", "Value"),
+  ]
+
+  static func put(_ row: SummaryRow, into cells: inout [ReportCell]) {
+    cells += [
+      .text(row.measure.rawValue), .text(label(row.measure)),
+      .count(row.value, leastPersons: row.leastPersons),
+    ]
+  }
+
+  static func openJobs(_ row: SummaryRow) -> Int64? { row.measure == .open ? row.value : nil }
+
+  /// What each number is called among people.
+  private static func label(_ measure: SummaryMeasure) -> String {
+    switch measure {
+    case .users: "Users"
+    case .activeUsers: "Users with jobs"
+    case .used: "Units used"
+    case .over: "Units over the limit"
+    case .analysed: "Jobs analysed"
+    case .open: "Jobs open"
+    case .failed: "Jobs dead"
+    case .cancelled: "Jobs cancelled"
+    case .refunded: "Units refunded"
+    case .refused: "Submits refused by quota"
+    case .calls: "Endpoint calls"
+    case .adjusted: "Units adjusted in earlier months"
+    case .throat: "Analyses of throats"
+    case .ear: "Analyses of ears"
+    case .serious: "Analyses with a serious condition"
+    case .consult: "Analyses advising a consultation"
+    case .withoutCondition: "Analyses without a condition"
+    case .normal: "Conditions, normal"
+    case .green: "Conditions, green"
+    case .yellow: "Conditions, yellow"
+    case .orange: "Conditions, orange"
+    case .red: "Conditions, red"
+    }
+  }
+
+  static func statement(for question: ReportQuestion) -> SQLStatement {
+    SQLStatement(
+      SQLFunction(
+        "summary_report", 2, "users", "active_users", "used", "over", "analysed", "open", "failed",
+        "cancelled", "refunded", "refused", "calls", "adjusted", "throat", "ear", "serious", "consult",
+        "without_condition", "normal", "green", "yellow", "orange", "red"
+      ).text,
+      [.int16(question.month.label), .timestamp(question.moment)], label: "the summary")
+  }
+
+  static func read(_ row: Row, of question: ReportQuestion, each: (SummaryRow) throws -> Void) throws {
+    for measure in SummaryMeasure.allCases {
+      try each(
+        SummaryRow(
+          measure: measure, value: try row.int64IfPresent(measure.rawValue),
+          leastPersons: question.leastPersons))
+    }
+  }
+}
+
+/// One of a month's totals.
+struct SummaryRow: Equatable, Sendable {
+  let measure: SummaryMeasure
+  /// Nil: hidden, since it is of fewer persons than `leastPersons`.
+  let value: Int64?
+  let leastPersons: Int
+}
+
+/// What is totalled, in the order of the report.
+enum SummaryMeasure: String, Sendable, CaseIterable {
+  case users
+  case activeUsers = "active_users"
+  case used
+  case over
+  case analysed
+  case open
+  case failed
+  case cancelled
+  case refunded
+  case refused
+  case calls
+  case adjusted
+  case throat
+  case ear
+  case serious
+  case consult
+  case withoutCondition = "without_condition"
+  case normal
+  case green
+  case yellow
+  case orange
+  case red
+}
+
+/// Whose usage `report usage` shows, and in which rows.
+struct UsageArguments: Sendable {
+  let clinic: String?
+  let user: String?
+  let hasIdleUsers: Bool
+  /// What a row is of; nil for a row a user.
+  let grouping: UsageScope.Grouping?
+  /// The days that are added up; nil for all of the month.
+  let days: ClosedRange<CivilDate>?
+
+  /// Reads what is given, and refuses what contradicts itself.
+  init(_ context: ControlContext, format: ReportFormat) throws {
+    if try context[ReportCommand.due] != nil { try Self.checkAlone(context.values) }
+    clinic = try context[ReportCommand.clinic]
+    user = try context[ReportCommand.user]
+    hasIdleUsers = try context[ReportCommand.allUsers]
+    grouping = try context[ReportCommand.grouping]
+    days = try Self.days(from: try context[ReportCommand.from], to: try context[ReportCommand.to])
+    if grouping == nil, days != nil {
+      throw CommandFailure.usage(
+        "--from and --to need --by", advice: "Give --by day, clinic, plan or type; or a --month.")
+    }
+    if days != nil { try Self.refuse(ReportCommand.month, "--from", context.values) }
+    if grouping != nil {
+      try Self.refuse(ReportCommand.zone, "--by", context.values)
+      try Self.refuse(ReportCommand.allUsers, "--by", context.values)
+    }
+    if hasIdleUsers, format != .table {
+      throw CommandFailure.usage("--all-users is of use only with a table: CSV and JSON have every user")
+    }
+  }
+
+  /// `--due` decides months, users, form and files by itself.
+  private static func checkAlone(_ values: Values) throws(CommandFailure) {
+    let others: [any Input] = [
+      ReportCommand.month, ReportCommand.format, ReportCommand.out, ReportCommand.from, ReportCommand.to,
+      ReportCommand.grouping, ReportCommand.clinic, ReportCommand.user, ReportCommand.allUsers,
+    ]
+    for other in others { try refuse(other, "--due", values) }
+  }
+
+  /// The month of the first day; nil where the month is asked for.
+  var firstMonth: Period? { days.flatMap { Period(year: $0.lowerBound.year, month: $0.lowerBound.month) } }
+
+  /// The scope of a month, which is that of the first day.
+  func scope(_ month: Period) -> UsageScope {
+    UsageScope(
+      clinic: clinic, user: user, hasIdleUsers: hasIdleUsers,
+      groups: grouping.map { grouping in
+        days.map { .init(by: grouping, $0) } ?? .init(by: grouping, month)
+      })
+  }
+
+  private static func days(from: String?, to: String?) throws(CommandFailure) -> ClosedRange<CivilDate>? {
+    guard from != nil || to != nil else { return nil }
+    guard let first = from.flatMap(CivilDate.init), let last = to.flatMap(CivilDate.init) else {
+      throw .usage("--from and --to are given together", advice: "Both days count; one day is both.")
+    }
+    guard first <= last else { throw .usage("--to \(last) is before --from \(first)") }
+    let count = last.number - first.number + 1
+    guard count <= UsageScope.Groups.mostDays else {
+      throw .usage(
+        "\(first) to \(last) are \(count) days, and at most \(UsageScope.Groups.mostDays) are added up at once"
+      )
+    }
+    guard [first, last].allSatisfy({ Period(year: $0.year, month: $0.month) != nil }) else {
+      throw .usage("\(first) to \(last) are not of the years 2000 to 2699")
+    }
+    return first...last
+  }
+
+  /// Refuses another input beside one that decides what that one says.
+  private static func refuse(_ input: some Input, _ name: String, _ values: Values) throws(CommandFailure) {
+    guard values.source(of: input) == .commandLine else { return }
+    throw .usage("\(name) and \(input.definition.spelling) cannot be given together")
+  }
 }

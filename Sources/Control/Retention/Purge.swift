@@ -88,7 +88,6 @@ enum PurgeCommand {
     }
   }
 
-  /// The folder alone.
   private static func sweep(_ cache: CacheArguments, _ context: ControlContext) async throws -> ExitCode {
     let response = PurgeResponse(
       report: PurgeReport(), cached: try await cache.sweep(context.dependencies.network.now),

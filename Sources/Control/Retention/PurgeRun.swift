@@ -1,3 +1,4 @@
+import PostgreSQL
 import Queue
 import Support
 
@@ -118,5 +119,146 @@ struct PurgeRun {
     for part in parts {
       if let month = part.period { report.add(kind, month, rows: part.rows, bytes: part.bytes) }
     }
+  }
+}
+
+/// What a purge removed, or would remove.
+struct PurgeReport: Sendable, Equatable {
+  /// What is kept for a time.
+  enum Kind: String, Sendable, CaseIterable {
+    /// The bytes of images.
+    case images
+    case dead
+    /// Results and cancellations, with their jobs.
+    case results
+    /// Events that were sent to webhooks.
+    case events
+    /// The counters of months.
+    case usage
+    /// Entries of the audit.
+    case audit
+  }
+
+  /// What went of one kind and month.
+  struct Line: Sendable, Equatable {
+    let kind: Kind
+    /// The month in which it counted, was written, or its job ended.
+    let month: Period
+    var rows: Int64
+    var bytes: Int64
+    /// Whether the month went as a whole, with everything in it.
+    var isWholeMonth: Bool
+
+    /// A line with its parts.
+    init(kind: Kind, month: Period, rows: Int64, bytes: Int64, isWholeMonth: Bool = false) {
+      self.kind = kind
+      self.month = month
+      self.rows = rows
+      self.bytes = bytes
+      self.isWholeMonth = isWholeMonth
+    }
+  }
+
+  /// What went, by kind and month.
+  var lines: [Line] = []
+  /// Months that were to go as a whole, and whose tables somebody held for too long: for the next run.
+  var busyMonths: [Period] = []
+  /// Months of which something is past its time and stays, since they could be closed and are not.
+  var unclosedMonths: [Period] = []
+  /// Whether it came to its end, and was not told to stop before.
+  var isComplete = true
+
+  /// A report with its parts.
+  init(
+    lines: [Line] = [], busyMonths: [Period] = [], unclosedMonths: [Period] = [], isComplete: Bool = true
+  ) {
+    self.lines = lines
+    self.busyMonths = busyMonths
+    self.unclosedMonths = unclosedMonths
+    self.isComplete = isComplete
+  }
+
+  /// Whether nothing of a kind has gone yet.
+  func isWithout(_ kind: Kind, _ month: Period? = nil) -> Bool {
+    !lines.contains { $0.kind == kind && (month == nil || $0.month == month) && $0.rows > 0 }
+  }
+
+  /// How many of a kind and month have gone.
+  func rows(_ kind: Kind, _ month: Period) -> Int64 {
+    lines.first { $0.kind == kind && $0.month == month }?.rows ?? 0
+  }
+
+  mutating func add(_ kind: Kind, _ month: Period, rows: Int64, bytes: Int64, isWholeMonth: Bool = false) {
+    guard rows > 0 || isWholeMonth else { return }
+    if let index = lines.firstIndex(where: { $0.kind == kind && $0.month == month }) {
+      lines[index].rows += rows
+      lines[index].bytes += bytes
+      lines[index].isWholeMonth = lines[index].isWholeMonth || isWholeMonth
+    } else {
+      lines.append(Line(kind: kind, month: month, rows: rows, bytes: bytes, isWholeMonth: isWholeMonth))
+    }
+  }
+
+  /// The lines by kind and month.
+  mutating func sort() {
+    let order = Dictionary(uniqueKeysWithValues: Kind.allCases.enumerated().map { ($1, $0) })
+    lines.sort { (order[$0.kind] ?? 0, $0.month) < (order[$1.kind] ?? 0, $1.month) }
+  }
+}
+
+/// Removes what has been kept for as long as the settings say: images, results, failed jobs, events of webhooks,
+/// counters and the oldest of the audit.
+///
+/// It works in many short transactions and rests between them, so that it takes no more than a share of the database's
+/// time. It may be stopped, killed and repeated at any moment: what went has gone, and the rest is for the next run.
+struct Purger: Sendable {
+  private let database: ConnectionPool
+  private let actor: AuditActor?
+  private let settings: Settings
+
+  /// How a purge goes about it.
+  struct Settings: Sendable {
+    /// Whether nothing is changed, and only told what would go.
+    var isDry = false
+    /// The share of the time in which the database works for it, above 0 and up to 1.
+    var share = 0.2
+    /// How many rows one transaction looks at.
+    var chunk = 500
+    /// How often a month's tables are asked for that somebody holds.
+    var attempts = 20
+    /// What counts as now, in seconds since 1970; nil for the server's clock.
+    var moment: Double?
+
+    init() {}
+  }
+
+  /// A purge that has not begun.
+  ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
+  init(_ database: ConnectionPool, _ settings: Settings = Settings(), by actor: AuditActor? = nil) {
+    self.database = database
+    self.settings = settings
+    self.actor = actor
+  }
+
+  /// Removes what is past its time.
+  ///
+  /// - Parameter isStopped: asked between two transactions; it ends early when it says so.
+  func run(
+    isStopped: @escaping @Sendable () -> Bool = { false }
+  ) async throws(JobQueueError) -> PurgeReport {
+    let statements = PurgeStatements(
+      moment: try await moment(), isDry: settings.isDry, chunk: Int32(clamping: settings.chunk))
+    let calls = PurgeCalls(database: database, settings: settings, actor: actor, isStopped: isStopped)
+    var run = PurgeRun(
+      statements: statements, calls: calls, shards: try await ShardDirectory(database).shards())
+    try await run.removeAll()
+    return run.report
+  }
+
+  /// The moment that counts as now for the whole run.
+  private func moment() async throws(JobQueueError) -> Timestamp {
+    if let given = settings.moment { return Timestamp(secondsSince1970: given) }
+    return try await Statement.serverTime.run(on: database)
   }
 }

@@ -71,7 +71,6 @@ enum ReviewsListCommand {
   }
 }
 
-/// The verdicts.
 struct ReviewsListResponse: Sendable, Equatable, Presentable {
   let page: ReviewPage
 

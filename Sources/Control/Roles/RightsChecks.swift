@@ -58,7 +58,6 @@ struct OwnershipCheck: DatabaseCheck {
   let group = "rights.owner"
   let needsSchema = true
 
-  /// Who owns what.
   struct Facts: Sendable, Equatable {
     /// The role that is to own the schema.
     let owner: String

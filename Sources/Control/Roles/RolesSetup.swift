@@ -45,7 +45,6 @@ enum RolesSetupCommand {
   }
 }
 
-/// Makes the logins.
 struct RolesSetup: Sendable {
   let database: ConnectionPool
   let folder: String
@@ -157,7 +156,6 @@ struct RolesSetup: Sendable {
 
 /// The logins that were made, or would be.
 struct RolesSetupResponse: Sendable, Equatable, Presentable {
-  /// One of them.
   struct Login: Sendable, Equatable {
     let name: String
     /// The role that it got; nil: it had its roles.
@@ -202,4 +200,86 @@ struct RolesSetupResponse: Sendable, Equatable, Presentable {
     return table.render(width: width, paint: paint)
       + (database == nil ? "" : "Nobody but the roles of the installation connects to the database now.\n")
   }
+}
+
+/// `analysisctl roles check`.
+enum RolesCheckCommand {
+  static let logins = Argument(
+    repeating: "login", .string,
+    help: "Logins by name; all that have a role of the installation unless given.")
+
+  static let command = ControlCommand(
+    "check", abstract: "Show which commands each login may run.",
+    examples: [
+      Example("analysisctl roles check", "All logins that have a role."),
+      Example("analysisctl roles check alice", "One login."),
+    ],
+    inputs: [logins], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater],
+    keepsEnd: false
+  ) { context in
+    let names = try context[logins]
+    return try await context.withSession(schema: .none) { session in
+      let prefix = try await DatabaseLogin.read(session.database).rolePrefix
+      let found = try await LoginDirectory(session.database).logins(named: names, prefix: prefix)
+      if let unknown = names.first(where: { name in !found.contains { $0.login == name } }) {
+        throw CommandFailure(
+          .refused, "there is no login \(unknown)", advice: "Make it: CREATE ROLE \(unknown) LOGIN;")
+      }
+      try session.view.show(RolesCheckResponse(prefix: prefix, logins: found))
+      return .done
+    }
+  }
+}
+
+/// The logins with their roles.
+struct RolesCheckResponse: Sendable, Equatable, Presentable {
+  let prefix: String
+  let logins: [LoginRoles]
+
+  /// What a login may run, by the name of its program.
+  private func commands(_ login: LoginRoles) -> [String] {
+    let roles: Set<DatabaseRole> = login.isSuperuser ? [.owner] : Set(login.roles)
+    let programs = [("analysis-worker", DatabaseRole.worker), ("analysis-gateway", .gateway)]
+      .filter { !roles.isDisjoint(with: [.owner, $0.1]) }.map(\.0)
+    return programs + CommandRoles.commands(for: roles).map { "analysisctl \($0)" }
+  }
+
+  var json: JSONValue {
+    .array(
+      logins.map { login in
+        [
+          "login": .string(login.login), "superuser": .bool(login.isSuperuser),
+          "roles": .array(login.roles.map { .string($0.name(prefix: prefix)) }),
+          "commands": .array(commands(login).map(JSONValue.string)),
+        ]
+      })
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    guard !logins.isEmpty else {
+      return "No login has a role of this installation. Make them with analysisctl roles setup.\n"
+    }
+    return logins.map { login in
+      let roles =
+        login.isSuperuser
+        ? "superuser" : login.roles.map { $0.name(prefix: prefix) }.joined(separator: ", ")
+      let head = "\(printable(login.login)) (\(roles.isEmpty ? "no role" : roles))\n"
+      return head + commands(login).map { "  \($0)\n" }.joined()
+    }.joined(separator: "\n")
+  }
+}
+
+/// `analysisctl roles`.
+enum RolesCommand {
+  static let command = ControlCommand(
+    "roles", abstract: "Make the logins of an installation, and show what each login may do.",
+    discussion: """
+      Each kind of work is a role of the database that cannot log in. A login gets it by a plain GRANT, from a \
+      superuser or whoever has the role WITH ADMIN OPTION: GRANT analysis_operator TO alice;
+      """,
+    examples: [
+      Example("analysisctl roles setup --out /etc/analysis", "Make a login for each part."),
+      Example("analysisctl roles check", "See which command each login may run."),
+    ],
+    subcommands: [RolesSetupCommand.command, RolesCheckCommand.command])
 }

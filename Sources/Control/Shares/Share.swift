@@ -1,4 +1,5 @@
 import CommandLineTool
+import Support
 
 /// `analysisctl share`.
 enum ShareCommand {
@@ -34,5 +35,217 @@ extension ValueFormat where Value == ShareID {
       read: { ShareID($0) },
       else: "is not a share's number, such as S12",
       text: \.description)
+  }
+}
+
+/// `analysisctl share accept`.
+enum ShareAcceptCommand {
+  static let command = ControlCommand(
+    "accept", abstract: "Accept a share, as the clinician whom a user asked.",
+    discussion: """
+      Only the login that was asked can. From then on it reads the user's jobs and analyses (jobs list --user, jobs \
+      show, report analyses, the dashboard), also where it is restricted to clinics of which the user is none's. Each \
+      reading of an analysis is recorded with the share's number.
+      """,
+    examples: [Example("analysisctl share accept S12", "Read from now on.")],
+    inputs: [ReasonOption.reason, ShareCommand.share],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater], feature: .sharing
+  ) { context in
+    let id = try context[ShareCommand.share]
+    return try await context.withSession { session in
+      try await ShareDirectory(session.database).accept(id, by: session.actor)
+      try session.view.show(ShareChangeResponse(id: id, what: "accepted"))
+      return .done
+    }
+  }
+}
+
+/// A share that was accepted or revoked.
+struct ShareChangeResponse: Sendable, Equatable, Presentable {
+  let id: ShareID
+  /// `accepted` or `revoked`.
+  let what: String
+
+  var json: JSONValue { .object([.init(name: what, value: .string(id.description))]) }
+
+  func text(width: Int?, paint: Paint) -> String { "\(what) share \(id)\n" }
+}
+
+/// `analysisctl share list`.
+enum ShareListCommand {
+  static let user = Option<String?>(
+    "user", .string, help: "Only those of this user, who shares or reads as a carer.")
+  static let limit = Option("limit", .int(in: 1...1000), default: 100, help: "How many at most.")
+  static let after = Option<ShareID?>("after", .shareID, help: "Go on behind this share.")
+
+  static let command = ControlCommand(
+    "list", abstract: "List shares: an office those of its users, a clinician the own ones.",
+    discussion: """
+      STATE is requested (nobody reads by it yet), active, expired, revoked, or gone, where the clinician's login is \
+      not there any more.
+      """,
+    examples: [
+      Example("analysisctl share list", "All that this login may see."),
+      Example("analysisctl share list --user u1 --json", "Those of a user, for a program."),
+    ],
+    inputs: [user, limit, after], exitCodes: [.done, .usage, .unreachable, .tryLater], feature: .sharing
+  ) { context in
+    let (user, after, limit) = (try context[user], try context[after], try context[limit])
+    return try await context.withSession { session in
+      let shares = try await ShareDirectory(session.database).list(user: user, after: after, limit: limit)
+      let response = ShareListResponse(shares: shares, isFull: shares.count == limit)
+      try session.view.show(response)
+      if let next = response.next { session.view.sayUnlessJSON("There may be more: --after \(next)") }
+      return .done
+    }
+  }
+}
+
+/// A page of shares.
+struct ShareListResponse: Sendable, Equatable, Presentable {
+  let shares: [Share]
+  /// Whether the page is full, so that another may follow.
+  let isFull: Bool
+
+  /// Behind which the next page begins.
+  var next: ShareID? { isFull ? shares.last?.id : nil }
+
+  var json: JSONValue {
+    ["shares": .array(shares.map(\.json)), "next": .text(next?.description)]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    guard !shares.isEmpty else { return "No shares.\n" }
+    var table = Table([
+      .init("SHARE"), .init("USER", shrinks: true), .init("WITH", shrinks: true), .init("STATE"),
+      .init("REQUESTED"), .init("EXPIRES"),
+    ])
+    for share in shares {
+      table.add([
+        Cell(share.id.description), Cell(share.owner), Cell(share.reader.shown),
+        Cell(share.state, ["active", "requested"].contains(share.state) ? nil : .red),
+        Cell(String(Moment.short(share.requestedAt).prefix(10))),
+        Cell(share.expiresAt.map { Moment.short($0) } ?? "never"),
+      ])
+    }
+    return table.render(width: width, paint: paint)
+  }
+}
+
+extension Share {
+  fileprivate var json: JSONValue {
+    [
+      "share": .string(id.description), "user": .string(owner), "clinician": .text(reader.clinician),
+      "carer": .text(reader.carer), "state": .string(state), "requested_at": .time(requestedAt),
+      "accepted_at": .time(acceptedAt), "expires_at": .time(expiresAt), "revoked_at": .time(revokedAt),
+    ]
+  }
+}
+
+/// `analysisctl share request`.
+enum ShareRequestCommand {
+  static let clinician = Option<String?>(
+    "clinician", .string, valueName: "LOGIN", help: "The login of a clinician, who accepts with share accept."
+  )
+  static let carer = Option<String?>(
+    "carer", .string, valueName: "USER", help: "Another user, who accepts through the gateway.")
+  static let expires = Option<Expiry?>(
+    "expires", .expiry,
+    help:
+      "When it ends: after a time (30d), with a day (2026-12-31, by UTC) or at a time. Never unless given.")
+
+  static let command = ControlCommand(
+    "request", abstract: "Ask a clinician or a carer to read a user's analyses.",
+    discussion:
+      "Nobody reads anything until the share is accepted. The time until it ends begins with the request.",
+    examples: [
+      Example("analysisctl share request u1 --clinician alice --expires 30d", "A clinician, for 30 days."),
+      Example("analysisctl share request u1 --carer u2", "A carer, until it is revoked."),
+    ],
+    inputs: [clinician, carer, expires, ReasonOption.reason, UsersCommand.user],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater], feature: .sharing
+  ) { context in
+    let user = try context[UsersCommand.user]
+    let reader: Share.Reader
+    switch (try context[clinician], try context[carer]) {
+    case (let login?, nil): reader = .clinician(login)
+    case (nil, let carer?): reader = .carer(carer)
+    default: throw CommandFailure.usage("give either --clinician or --carer")
+    }
+    let expires = try context[expires]
+    return try await context.withSession { session in
+      try await session.require(.sharing, of: .user(user))
+      let expiresAt = try await expires?.moment(session.database)
+      let id = try await ShareDirectory(session.database).request(
+        of: user, for: reader, expiresAt: expiresAt, by: session.actor)
+      try session.view.show(
+        ShareRequestResponse(id: id, user: user, reader: reader, expiresAt: expiresAt))
+      return .done
+    }
+  }
+}
+
+/// A share that was requested.
+struct ShareRequestResponse: Sendable, Equatable, Presentable {
+  let id: ShareID
+  let user: String
+  let reader: Share.Reader
+  /// Seconds since 1970; nil for never.
+  let expiresAt: Double?
+
+  var json: JSONValue {
+    [
+      "share": .string(id.description), "user": .string(user), "clinician": .text(reader.clinician),
+      "carer": .text(reader.carer), "expires_at": .time(expiresAt),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    let how =
+      reader.clinician == nil
+      ? "The carer accepts it through the gateway."
+      : "The clinician accepts it: analysisctl share accept \(id)"
+    return """
+      requested share \(id) of \(printable(user)) with \(printable(reader.shown))
+      \(how)
+
+      """
+  }
+}
+
+extension Share.Reader {
+  /// The clinician's login; nil for a carer.
+  var clinician: String? { if case .clinician(let login) = self { login } else { nil } }
+
+  /// The carer; nil for a clinician, and for a user whom the login does not see.
+  var carer: String? { if case .carer(let user) = self { user } else { nil } }
+
+  /// `clinician alice` or `carer u2`.
+  var shown: String {
+    switch self {
+    case .clinician(let login): "clinician \(login)"
+    case .carer(let user): user.map { "carer \($0)" } ?? "a carer"
+    }
+  }
+}
+
+/// `analysisctl share revoke`.
+enum ShareRevokeCommand {
+  static let command = ControlCommand(
+    "revoke", abstract: "End a share.",
+    discussion: """
+      An office ends those of its users, a clinician the own ones. What is read from then on is refused. One that has \
+      ended stays as it is; who is to read again is asked anew.
+      """,
+    examples: [Example("analysisctl share revoke S12 --reason treatment-ended", "One.")],
+    inputs: [ReasonOption.reason, ShareCommand.share],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater], feature: .sharing
+  ) { context in
+    let id = try context[ShareCommand.share]
+    return try await context.withSession { session in
+      try await ShareDirectory(session.database).revoke(id, by: session.actor)
+      try session.view.show(ShareChangeResponse(id: id, what: "revoked"))
+      return .done
+    }
   }
 }

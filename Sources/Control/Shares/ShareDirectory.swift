@@ -3,7 +3,6 @@ import Queue
 
 /// By what a share is known: `S12`.
 struct ShareID: Hashable, Sendable, ColumnValue, CustomStringConvertible {
-  /// The number.
   let value: Int64
 
   /// The id with a number.
@@ -39,7 +38,6 @@ struct Share: Sendable, Equatable, RenamedColumns {
     case carer(String?)
   }
 
-  /// Its number.
   let id: ShareID
   /// Whose analyses they are.
   let owner: String

@@ -1,8 +1,9 @@
 import CommandLineTool
 import EventLoop
+import Glibc
 import Images
 import Queue
-import Support
+public import Support
 
 /// `analysisctl statement`.
 enum StatementCommand {
@@ -208,5 +209,137 @@ struct StatementFileResponse: Sendable, Equatable, Presentable {
       + "\(lines == 1 ? "1 line" : "\(lines) lines"), "
       + "\(adjustments == 1 ? "1 adjustment" : "\(adjustments) adjustments"), sha256 of the data "
       + "\(file.dataSHA256)\n"
+  }
+}
+
+/// A statement's file as it was written.
+public struct StatementFile: Sendable, Equatable {
+  /// Where it is.
+  public let path: String
+  /// How long it is.
+  let byteCount: Int
+  /// The SHA-256 of its bytes, in lower-case hexadecimal.
+  public let sha256: String
+  /// The SHA-256 of the statement's data, which the document names, in whatever format it is.
+  let dataSHA256: String
+  /// False where exactly this closed statement was there already, and was not touched.
+  let isNew: Bool
+}
+
+extension MonthStatement {
+  /// Writes the statement to a file that only its owner may read; it appears whole or not at all. A pipe or a device is
+  /// written to.
+  ///
+  /// It keeps a processor busy, for many lines for seconds: call it from a thread that may be.
+  /// Throws `unwritable`.
+  public func write(to path: String, as format: StatementFormat) throws(ReportsError) -> StatementFile {
+    try write(to: path, as: format, printer: StatementPrinter())
+  }
+
+  func write(
+    to path: String, as format: StatementFormat, printer: StatementPrinter
+  ) throws(ReportsError) -> StatementFile {
+    do {
+      var file = try AtomicFile(path)
+      var existing = ExistingFile(path)
+      let data = sha256
+      let isFile = try AtomicFile.isFile(path)
+      try write(format, data, beside: isFile ? path : "/tmp/", printer) { chunk in
+        existing.compare(chunk)
+        try file.write(chunk)
+      }
+      let (hash, byteCount) = (file.sha256, file.byteCount)
+      let isThere = existing.isExactlyThat()
+      if state == .closed, isThere {
+        return StatementFile(path: path, byteCount: byteCount, sha256: hash, dataSHA256: data, isNew: false)
+      }
+      _ = try file.commit()
+      return StatementFile(path: path, byteCount: byteCount, sha256: hash, dataSHA256: data, isNew: true)
+    } catch let error as ReportsError {
+      throw error
+    } catch {
+      throw ReportsError(.unwritable, "the statement was not written: \(error)", underlying: error)
+    }
+  }
+
+  /// Passes on the document's bytes in chunks.
+  private func write(
+    _ format: StatementFormat, _ sha256: String, beside path: String, _ printer: StatementPrinter,
+    to sink: ([UInt8]) throws -> Void
+  ) throws {
+    switch format {
+    case .csv: try writeCSV(to: sink)
+    case .html: try StatementPage(self, sha256: sha256).write(to: sink)
+    case .pdf: try sink(try printer.pdf(self, sha256: sha256))
+    case .xlsx: try StatementWorkbook(self, sha256: sha256).write(beside: path, to: sink)
+    }
+  }
+}
+
+/// The documents that are made of a month's statement.
+public enum StatementFormat: String, Sendable, CaseIterable {
+  /// The data: comma-separated values.
+  case csv
+  /// One page for a browser, with charts, that loads nothing from elsewhere.
+  case html
+  /// A4 pages.
+  case pdf
+  /// A workbook of a spreadsheet.
+  case xlsx
+
+  /// The format that a file's name ends with, in small letters or capitals; nil for any other ending.
+  public init?(path: String) {
+    let name = path.split(separator: "/").last ?? ""
+    guard let point = name.lastIndex(of: "."), point != name.startIndex else { return nil }
+    self.init(rawValue: name[name.index(after: point)...].lowercased())
+  }
+}
+
+/// Has PDFs drawn in a program of its own, `statement-printer`, so that nothing else has to load the libraries that draw
+/// them: those take longer to load than most commands take.
+struct StatementPrinter {
+  private let program: CompanionProgram
+
+  init(_ program: CompanionProgram = CompanionProgram("statement-printer")) {
+    self.program = program
+  }
+
+  /// The statement as PDF. It blocks.
+  func pdf(_ statement: MonthStatement, sha256: String) throws -> [UInt8] {
+    let input = try MemoryFile("statement", try PrintOrder(statement, sha256: sha256).bytes)
+    let output = try MemoryFile("statement.pdf")
+    let ending = CompanionProgram.awaitEnd(of: try start(input, output))
+    let bytes = try output.bytes()
+    switch ending {
+    case .code(0) where bytes.starts(with: "%PDF".utf8): return bytes
+    case .code(PrintOrder.refused) where !bytes.isEmpty:
+      let lines = printable(String(decoding: bytes, as: UTF8.self), keeping: "\n").split(separator: "\n")
+      throw ReportsError(.unwritable, String(lines[0]), advice: lines.dropFirst().first.map(String.init))
+    case .code(0), .code(PrintOrder.refused), .code(PrintOrder.unreadable):
+      throw failure("made no PDF: it is of another version", isInstallation: true)
+    case .code(let code): throw failure("made no PDF: it ended with \(code)", isInstallation: true)
+    case .signal(SIGXCPU): throw failure("made no PDF: it took more of the processor's time than it may")
+    case .signal(SIGKILL): throw failure("made no PDF: it was killed, perhaps since memory was short")
+    case .signal(let signal): throw failure("made no PDF: it crashed (signal \(signal))")
+    case .unknown: throw failure("made no PDF: it ended for an unknown reason")
+    }
+  }
+
+  private func start(
+    _ input: borrowing MemoryFile, _ output: borrowing MemoryFile
+  ) throws(ReportsError) -> Int32 {
+    do throws(CompanionProgram.Unstarted) {
+      return try program.start(input: input.descriptor, output: output.descriptor)
+    } catch {
+      throw failure("cannot be started: \(error.reason)", isInstallation: error.isInstallation)
+    }
+  }
+
+  private func failure(_ what: String, isInstallation: Bool = false) -> ReportsError {
+    ReportsError(
+      .unwritable, "\(program.path) \(what)",
+      advice: isInstallation
+        ? "install statement-printer of this version, with the libraries that it needs, beside this program"
+        : "look at the machine's memory and limits; the other formats are made without that program")
   }
 }

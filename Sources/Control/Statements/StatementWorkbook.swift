@@ -135,7 +135,6 @@ struct StatementWorkbook {
     sheet.paper(isLandscape: true)
   }
 
-  /// In letters.
   private static let widths: [String: Double] = [
     "user": 26, "zone": 20, "from": 19, "until": 19, "plan": 12, "plan_name": 16, "line": 12, "amount": 13,
     "reason": 42,

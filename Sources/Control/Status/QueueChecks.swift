@@ -1,4 +1,5 @@
 import PostgreSQL
+import Queue
 import Support
 
 /// Whether jobs come to an end.
@@ -71,5 +72,133 @@ struct ReconcileCheck: DatabaseCheck {
           "counters.lost", "\(lost.count) jobs are in no table of the queue: no worker finds them",
           "analysisctl reconcile names them, and what to do."),
     ]
+  }
+}
+
+/// Who works, how they fare, and whether jobs wait too long for it.
+struct WorkerChecks: DatabaseCheck {
+  let group = "workers"
+  let needsSchema = true
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    Self.judge(try await QueueStatus.read(database.pool), maxWait: database.maxWait)
+  }
+
+  static func judge(_ queue: QueueStatus, maxWait: Duration? = nil) -> [Finding] {
+    let alive = queue.workers.filter { $0.state == .alive }
+    return state(queue) + [living(alive, queue)] + silent(queue) + versions(alive) + clocks(alive)
+      + endpoints(alive)
+      + pauses(queue) + idleKinds(alive, queue) + oldest(queue, maxWait)
+  }
+
+  /// What the queue does, in the words that all say; the other findings tell what is wrong of it.
+  private static func state(_ queue: QueueStatus) -> [Finding] {
+    guard let state = queue.state else { return [] }
+    guard state.name != .working else { return [.ok("workers.state", "working")] }
+    return [.warning("workers.state", state.words, "Jobs wait until that has ended.")]
+  }
+
+  private static func living(_ alive: [QueueStatus.WorkerStatus], _ queue: QueueStatus) -> Finding {
+    let check = "workers.alive"
+    guard alive.isEmpty else {
+      return .ok(check, "\(alive.count) alive, \(queue.inFlight) jobs in their hands")
+    }
+    let advice = "Start analysis-worker; if one runs, its log says what keeps it from the database."
+    guard queue.waiting.value > 0 else {
+      return .warning(check, "none was heard of in the last 15 s", advice)
+    }
+    return .wrong(check, "none was heard of in the last 15 s, and \(queue.waiting) jobs wait", advice)
+  }
+
+  private static func silent(_ queue: QueueStatus) -> [Finding] {
+    queue.workers.filter { $0.state == .lost }.map { worker in
+      .warning(
+        "workers.silent",
+        "\(name(worker)) was last heard of \(Moment.age(worker.heartbeatAgo)) ago and did not end in order",
+        "See whether it was killed, or cannot reach the database. Its jobs are run by the others.")
+    }
+  }
+
+  private static func versions(_ alive: [QueueStatus.WorkerStatus]) -> [Finding] {
+    let others = Set(alive.map(\.version)).subtracting([ProductVersion.current]).sorted()
+    guard !alive.isEmpty else { return [] }
+    guard !others.isEmpty else {
+      return [.ok("workers.versions", "all are \(ProductVersion.current), as this program")]
+    }
+    return [
+      .warning(
+        "workers.versions",
+        "some are \(others.joined(separator: ", ")), this program is \(ProductVersion.current)",
+        "Finish the upgrade: analysisctl migrate first, then the workers one by one.")
+    ]
+  }
+
+  private static func clocks(_ alive: [QueueStatus.WorkerStatus]) -> [Finding] {
+    let findings = alive.compactMap { worker -> Finding? in
+      guard let ahead = worker.report?.clockAhead, let uncertainty = worker.report?.clockUncertainty else {
+        return nil
+      }
+      return ClockCheck.judge(
+        ClockComparison(ahead: ahead, uncertainty: uncertainty), check: "workers.clock", who: name(worker))
+    }
+    guard !findings.isEmpty else { return [] }
+    let wrong = findings.filter { $0.state != .ok }
+    return wrong.isEmpty
+      ? [.ok("workers.clock", "\(findings.count) workers' clocks go with the server's")] : wrong
+  }
+
+  /// Endpoints that a live worker leaves alone.
+  private static func endpoints(_ alive: [QueueStatus.WorkerStatus]) -> [Finding] {
+    alive.flatMap { worker in
+      (worker.report?.endpoints ?? []).filter { $0.state == .shut || $0.state == .probing }.map { endpoint in
+        .wrong(
+          "workers.endpoint",
+          "\(name(worker)) does not call \(endpoint.name): \(endpoint.reason ?? "it fails")",
+          "Jobs wait and are not failed; the worker tries again by itself. See that the endpoint runs and can be "
+            + "reached; the worker's log has what it answered. --endpoint and --credentials let doctor ask the "
+            + "endpoint itself.")
+      }
+    }
+  }
+
+  /// Whether the job that waits longest waits longer than it may; nothing where no time was given.
+  private static func oldest(_ queue: QueueStatus, _ maxWait: Duration?) -> [Finding] {
+    guard let maxWait else { return [] }
+    let check = "workers.wait"
+    guard let seconds = queue.oldestWaitingSeconds else { return [.ok(check, "no job waits")] }
+    guard Duration.seconds(seconds) > maxWait else {
+      return [.ok(check, "the oldest waiting job waits for \(Moment.age(seconds))")]
+    }
+    let limit = Moment.age(maxWait.inSeconds)
+    return [
+      .wrong(
+        check, "the oldest waiting job waits for \(Moment.age(seconds)), more than \(limit)",
+        "See the findings above and analysisctl status: start more workers, or raise --concurrency where the "
+          + "endpoint can take it.")
+    ]
+  }
+
+  private static func pauses(_ queue: QueueStatus) -> [Finding] {
+    queue.pauses.map { pause in
+      .warning(
+        "workers.paused", pause.line, "End it when its cause has gone: analysisctl resume.")
+    }
+  }
+
+  /// Types that nobody takes on. A worker that does not say which it takes on may take on all.
+  private static func idleKinds(_ alive: [QueueStatus.WorkerStatus], _ queue: QueueStatus) -> [Finding] {
+    guard !alive.isEmpty, alive.allSatisfy({ $0.report != nil }) else { return [] }
+    let taken = Set(alive.flatMap { $0.report?.endpoints ?? [] }.flatMap(\.kinds))
+    return AnalysisKind.allCases.filter { !taken.contains($0.rawValue) }.compactMap { kind in
+      let waiting = queue.lanes.filter { $0.lane.kind == kind }.reduce(BoundedCount(0)) { $0 + $1.waiting }
+      guard waiting.value > 0 else { return nil }
+      return .wrong(
+        "workers.types", "\(waiting) \(kind.rawValue) jobs wait, and no worker takes on that type",
+        "Start a worker with an endpoint for \(kind.rawValue), and see --type of those that run.")
+    }
+  }
+
+  private static func name(_ worker: QueueStatus.WorkerStatus) -> String {
+    "worker \(worker.host) \(worker.pid)"
   }
 }

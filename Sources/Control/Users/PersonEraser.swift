@@ -199,7 +199,6 @@ public struct Erasure: Sendable, Equatable {
   public let cancelled: Int
   /// Profiles: name, e-mail address, what the endpoint says.
   let profiles: Int
-  /// Images.
   let images: Int
   /// How many bytes these had.
   let imageBytes: Int
@@ -211,7 +210,6 @@ public struct Erasure: Sendable, Equatable {
   public let attempts: Int
   /// Jobs whose file name and key are gone.
   public let jobs: Int
-  /// Idempotency keys.
   let keys: Int
   /// Lines of closed statements that have a number instead of a name now.
   let statementLines: Int

@@ -3,7 +3,7 @@ import EventLoop
 import Foundation
 import Images
 import PostgreSQL
-import Queue
+public import Queue
 import Support
 
 /// Writes what is kept of a person into a folder.
@@ -84,7 +84,6 @@ actor ExportFolder {
     }
   }
 
-  /// Appends to data.json.
   func append(_ text: String) async throws {
     waiting += Array(text.utf8)
     if waiting.count >= Self.chunk { try await flush() }
@@ -137,5 +136,191 @@ actor ExportFolder {
     let outcome = await HelperThread.value { Result { try body() } }
     guard let outcome else { throw CommandFailure(.tryLater, "the system has no thread left") }
     try outcome.get()
+  }
+}
+
+/// An image of a person as it is stored.
+public struct ExportedImage: Sendable {
+  /// Its number.
+  public let id: Int64
+  /// The image, encrypted or in plaintext.
+  public let image: StoredImage
+  /// Whether it is as it came in, not cleaned yet.
+  let isUnsanitized: Bool
+}
+
+extension ExportedImage {
+  /// Reads a row of `analysis.export_images` or `analysis.picture_of`.
+  init(_ row: Row) throws {
+    id = try row.int64("o_image")
+    image = StoredImage(
+      bytes: try row.blob("o_bytes"), sha256: try row.bytes("o_sha256"),
+      encryption: try StoredImage.Encryption(row))
+    isUnsanitized = try row.bool("o_unsanitized")
+  }
+}
+
+/// Gives what is kept of one person.
+struct PersonExport: Sendable {
+  /// What they are called, and the number of their counts.
+  let reference: String
+  private let userID: Int64
+  /// What the parts know the export by.
+  private let mark: String
+  private let shard: Int16
+  private let database: ConnectionPool
+
+  /// Who they are, their plans and what they used: a JSON object.
+  let account: String
+
+  /// A person's jobs may be many.
+  private static let patience: Duration = .seconds(1800)
+
+  /// Begins an export. The audit has it before anything is read.
+  ///
+  /// - Throws: `notFound` for an unknown user.
+  init(
+    of reference: String, in database: ConnectionPool, as actor: AuditActor?
+  ) async throws(JobQueueError) {
+    let shard = try await ShardDirectory(database).shard(of: reference)
+    struct Opened: Decodable {
+      let userID: Int64
+      let export: String
+    }
+    let opened = try await Statement(
+      SQLFunction("open_export", 2), [.int16(shard), .text(reference)], as: Opened?.self,
+      while: "recording that a user is exported"
+    ).run(on: database, as: actor)
+    guard let opened else { throw UserDirectory.unknown(reference) }
+    let account = try await Statement(
+      SQLFunction("export_user", 3),
+      [.int16(shard), .int64(opened.userID), .text(opened.export)], as: String?.self,
+      while: "exporting user \(reference)"
+    ).run(on: database, as: actor, deadline: Self.patience)
+    guard let account else { throw UserDirectory.unknown(reference) }
+    self.reference = reference
+    self.shard = shard
+    self.database = database
+    self.account = account
+    userID = opened.userID
+    mark = opened.export
+  }
+
+  /// Hands over every job, a JSON object each, in the order in which they were submitted. The audit tells of it.
+  func forEachJob(as actor: AuditActor?, _ body: (String) async throws -> Void) async throws {
+    try await database.transaction(deadline: Self.patience) { transaction in
+      if let actor { _ = try await transaction.query(actor.statement) }
+      try await transaction.forEachRow(
+        SQLStatement(
+          SQLFunction("export_jobs", 3).text,
+          [.int16(shard), .int64(userID), .text(mark)],
+          label: "exporting a user's jobs"), deadline: Self.patience
+      ) { row in
+        try await body(try row.jsonText("o_job"))
+      }
+    }
+  }
+
+  /// Hands over every image that is kept, in the order of months and numbers. Each page of them is recorded in the audit.
+  func forEachImage(
+    as actor: AuditActor?, _ body: (ExportedImage) async throws -> Void
+  ) async throws {
+    for location in try await ImageKeyDirectory(database).locations() where location.shard == shard {
+      var last: Int64 = 0
+      var count = Self.pageSize
+      while count == Self.pageSize {
+        count = try await page(location.period, after: &last, as: actor, body)
+      }
+    }
+  }
+
+  /// So many images are read by one call, which the audit tells of.
+  private static let pageSize = 100
+
+  private func page(
+    _ period: Period, after last: inout Int64, as actor: AuditActor?,
+    _ body: (ExportedImage) async throws -> Void
+  ) async throws -> Int {
+    let after = last
+    var end = after
+    let count = try await database.transaction(deadline: Self.patience) { transaction in
+      if let actor { _ = try await transaction.query(actor.statement) }
+      return try await transaction.forEachRow(
+        SQLStatement(
+          SQLFunction(
+            "export_images", 6, "o_image", "o_bytes", "o_unsanitized", "o_encrypted_by", "o_wrapped_key",
+            "o_sha256", "o_user_sha256"
+          ).text,
+          [
+            .int16(shard), .int64(userID), .text(mark), .int16(period.label), .int64(after),
+            .int32(Int32(Self.pageSize)),
+          ], label: "exporting a user's images"), deadline: Self.patience
+      ) { row in
+        let image = try ExportedImage(row)
+        end = max(end, image.id)
+        try await body(image)
+      }
+    }
+    last = end
+    return count
+  }
+}
+
+/// `analysisctl users export`.
+enum UsersExportCommand {
+  static let folder = Option<String?>(
+    "out", .path, help: "The folder to make for it; it must not be there yet.")
+
+  static let command = ControlCommand(
+    "export", abstract: "Give a person what is kept of them.",
+    discussion: """
+      Makes a folder of mode 0700 with data.json (account, profile, plans, use of each month, and every job with \
+      its analysis and its failed attempts) and the folder images with every image that is kept, decrypted. \
+      data.json names each image's file; one that cannot be read is listed as unreadable, with the reason. The folder \
+      appears whole or not at all.
+
+      Every export, and the numbers of the images that were read for it, are in the audit.
+      """,
+    examples: [
+      Example(
+        "analysisctl users export u1 --out u1 --key-file image.keys",
+        "Everything of a user.")
+    ],
+    inputs: [UsersCommand.user, folder, KeyFileOption.path, ReasonOption.reason],
+    exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
+  ) { context in
+    let user = try context[UsersCommand.user]
+    guard let folder = try context[folder] else {
+      throw CommandFailure.usage("there is nowhere to write to", advice: "Name a folder with --out.")
+    }
+    let keys = try await KeyFileOption.read(context)
+    return try await context.withSession { session in
+      let exporter = PersonExporter(database: session.database, keys: keys, actor: try session.actor)
+      let response = try await exporter.export(user, to: folder)
+      try session.view.show(response)
+      return response.unreadable == 0 ? .done : .refused
+    }
+  }
+}
+
+/// What an export came to.
+struct UsersExportResponse: Sendable, Equatable, Presentable {
+  let user: String
+  let folder: String
+  let jobs: Int
+  let images: Int
+  /// How many images cannot be read.
+  let unreadable: Int
+
+  var json: JSONValue {
+    [
+      "user": .string(user), "folder": .string(folder), "jobs": .count(jobs), "images": .count(images),
+      "unreadable": .count(unreadable),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    "\(jobs) jobs and \(images) images of \(printable(user)) are in \(printable(folder))\n"
+      + (unreadable == 0 ? "" : "\(unreadable) images cannot be read; data.json says why\n")
   }
 }

@@ -1,5 +1,8 @@
+import CommandLineTool
+import Images
 import PostgreSQL
 import Queue
+import Support
 
 /// A user's token as it is kept: without its hash.
 struct TokenRecord: Sendable, Equatable, Decodable {
@@ -80,5 +83,191 @@ struct TokenDirectory: Sendable {
         advice: "Look with analysisctl users token list.")
     }
     return count
+  }
+}
+
+/// `analysisctl users token`.
+enum UsersTokenCommand {
+  static let command = ControlCommand(
+    "token", abstract: "Make, list and revoke the tokens by which a user's app reaches the gateway.",
+    discussion: """
+      With a token an app submits images of its user and reads their analyses, through analysis-gateway, and nothing \
+      of anybody else. The database keeps only a hash of it.
+      """,
+    examples: [
+      Example("analysisctl users token add u1 --label phone --expires 90d", "Make one, and print it."),
+      Example("analysisctl users token list u1", "Which there are, and when they were used."),
+      Example("analysisctl users token revoke u1 2", "It opens nothing any more."),
+    ],
+    subcommands: [
+      UsersTokenAddCommand.command, UsersTokenListCommand.command, UsersTokenRevokeCommand.command,
+    ])
+}
+
+/// `analysisctl users token add`.
+enum UsersTokenAddCommand {
+  static let label = Option<String?>(
+    "label", .string, help: "What the token is for, such as phone: 1 to 100 characters.")
+  static let expires = Option<Expiry?>(
+    "expires", .expiry,
+    help:
+      "When it ends: after a time (90d), with a day (2026-12-31, by UTC) or at a time. Never unless given.")
+
+  static let command = ControlCommand(
+    "add", abstract: "Make a token of a user, and print it.",
+    discussion: """
+      The token is printed this once, and kept nowhere. Give it to the user's app, which sends it as \
+      Authorization: Bearer. Who has it reads the user's analyses.
+      """,
+    examples: [
+      Example("analysisctl users token add u1", "One that holds until it is revoked."),
+      Example("analysisctl users token add u1 --label phone --expires 90d", "One that ends by itself."),
+    ],
+    inputs: [label, expires, ReasonOption.reason, UsersCommand.user],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+  ) { context in
+    let (user, label) = (try context[UsersCommand.user], try context[label])
+    let expires = try context[expires]
+    return try await context.withSession { session in
+      let expiresAt = try await expires?.moment(session.database)
+      let token = try UserToken(shard: try await ShardDirectory(session.database).shard(of: user))
+      let number = try await TokenDirectory(session.database).add(
+        token.hash, of: user, inShard: token.shard, label: label, expiresAt: expiresAt, by: session.actor)
+      try session.view.show(
+        UsersTokenAddResponse(user: user, number: number, token: token.text, expiresAt: expiresAt))
+      return .done
+    }
+  }
+}
+
+/// A token that was made.
+struct UsersTokenAddResponse: Sendable, Equatable, Presentable {
+  let user: String
+  let number: Int
+  let token: String
+  /// Seconds since 1970; nil for never.
+  let expiresAt: Double?
+
+  var json: JSONValue {
+    [
+      "user": .string(user), "token": .count(number), "secret": .string(token),
+      "expires_at": .time(expiresAt),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    """
+    added token \(number) of \(printable(user))\(expiresAt.map { ", until \(Moment.short($0))" } ?? "")
+    \(token)
+    The token is shown this once. Give it to the user's app.
+
+    """
+  }
+}
+
+/// `analysisctl users token list`.
+enum UsersTokenListCommand {
+  static let command = ControlCommand(
+    "list", abstract: "List the tokens of a user.",
+    discussion: """
+      The token itself is shown by none: the database does not have it. LAST USED is a day by UTC.
+      """,
+    examples: [
+      Example("analysisctl users token list u1", "All of a user, by number."),
+      Example("analysisctl users token list u1 --json", "For a program."),
+    ],
+    inputs: [UsersCommand.user], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+  ) { context in
+    let user = try context[UsersCommand.user]
+    return try await context.withSession { session in
+      _ = try await UserDirectory(session.database).required(user)
+      let tokens = try await TokenDirectory(session.database).list(of: user)
+      try session.view.show(UsersTokenListResponse(user: user, tokens: tokens))
+      return .done
+    }
+  }
+}
+
+/// The tokens of a user.
+struct UsersTokenListResponse: Sendable, Equatable, Presentable {
+  let user: String
+  let tokens: [TokenRecord]
+
+  var json: JSONValue {
+    [
+      "user": .string(user),
+      "tokens": .array(
+        tokens.map { token in
+          [
+            "token": .count(token.number), "label": .text(token.label), "state": .string(token.state),
+            "added_at": .time(token.createdAt), "added_by": .string(token.createdBy),
+            "expires_at": .time(token.expiresAt), "revoked_at": .time(token.revokedAt),
+            "last_used_on": .text(token.lastUsedOn),
+          ]
+        }),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    guard !tokens.isEmpty else { return "No tokens.\n" }
+    var table = Table([
+      .init("TOKEN", alignment: .right), .init("LABEL", shrinks: true), .init("STATE"), .init("ADDED"),
+      .init("EXPIRES"), .init("LAST USED"),
+    ])
+    for token in tokens {
+      table.add([
+        Cell(token.number), Cell(token.label ?? ""), Cell(token.state, token.state == "valid" ? nil : .red),
+        Cell(String(Moment.short(token.createdAt).prefix(10))),
+        Cell(token.expiresAt.map { Moment.short($0) } ?? "never"), Cell(token.lastUsedOn ?? "never"),
+      ])
+    }
+    return table.render(width: width, paint: paint)
+  }
+}
+
+/// `analysisctl users token revoke`.
+enum UsersTokenRevokeCommand {
+  static let number = Argument<Int?>(
+    optional: "token", .int(in: 1...Int(Int32.max)),
+    help: "The token's number; see analysisctl users token list.")
+  static let all = Flag("all", help: "All tokens of the user, as when a device was lost.")
+
+  static let command = ControlCommand(
+    "revoke", abstract: "Revoke a token of a user, or all of them.",
+    discussion:
+      "Nothing is asked with it any more; what the gateway has begun goes on. A token is never valid again.",
+    examples: [
+      Example("analysisctl users token revoke u1 2", "One."),
+      Example("analysisctl users token revoke u1 --all --reason phone-lost", "All."),
+    ],
+    inputs: [all, ReasonOption.reason, UsersCommand.user, number],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+  ) { context in
+    let (user, number) = (try context[UsersCommand.user], try context[number])
+    guard (number == nil) == (try context[all]) else {
+      throw CommandFailure.usage("give either the number of a token or --all")
+    }
+    return try await context.withSession { session in
+      let count = try await TokenDirectory(session.database).revoke(number, of: user, by: session.actor)
+      try session.view.show(UsersTokenRevokeResponse(user: user, count: count))
+      return .done
+    }
+  }
+}
+
+/// Tokens that were revoked.
+struct UsersTokenRevokeResponse: Sendable, Equatable, Presentable {
+  let user: String
+  /// How many were valid before.
+  let count: Int
+
+  var json: JSONValue { ["user": .string(user), "revoked": .count(count)] }
+
+  func text(width: Int?, paint: Paint) -> String {
+    switch count {
+    case 0: "no token of \(printable(user)) was valid\n"
+    case 1: "revoked a token of \(printable(user))\n"
+    default: "revoked \(count) tokens of \(printable(user))\n"
+    }
   }
 }

@@ -52,7 +52,6 @@ struct UserDetail: Sendable, Equatable, RenamedColumns {
   let reference: String
   /// The shard in which the user lives.
   let shard: Int16
-  /// The user's number.
   let userID: Int64
   /// The zone in which the user's months are counted.
   let zone: String
@@ -67,7 +66,6 @@ struct UserDetail: Sendable, Equatable, RenamedColumns {
   /// The plans the user has had and will have, each with the time from which it holds (nil: from the
   /// beginning), the oldest first.
   var planHistory: [PlanEntry]
-  /// The present month.
   let period: Period
   /// From when until when the present month is; nil where it was not asked for.
   var present: UserPeriod?
@@ -94,7 +92,6 @@ struct UserDetail: Sendable, Equatable, RenamedColumns {
 
 /// A plan and the time from which a user has it.
 struct PlanEntry: Sendable, Equatable, Decodable {
-  /// The plan's name.
   let plan: String
   /// From when, in seconds since 1970; nil: from the beginning.
   let from: Double?
@@ -110,13 +107,10 @@ struct PlanEntry: Sendable, Equatable, Decodable {
 struct Profile: Sendable, Equatable, RenamedColumns {
   static let columns = ["endpointSubscription": "subscription", "endpointCount": "count"]
 
-  /// The name.
   let name: String?
-  /// The e-mail address.
   let email: String?
   /// The day of birth, as `1980-05-31`.
   var birthday: String?
-  /// The postal address.
   var address: String?
   /// The gender, in a word of the person's own choosing; nil: not stated.
   var gender: String?

@@ -1,4 +1,5 @@
 import CommandLineTool
+import FoundationEssentials
 import Support
 
 /// `analysisctl users`.
@@ -46,5 +47,222 @@ struct UsersSetResponse: Sendable, Equatable, Presentable {
   func text(width: Int?, paint: Paint) -> String {
     let from = self.from.map { " from \(Moment.short($0))" } ?? ""
     return "\(name) of \(printable(user)): \(printable(value))\(from)\n"
+  }
+}
+
+/// `analysisctl users add`.
+enum UsersAddCommand {
+  static let plan = Option("plan", .string, default: "free", help: "The plan's name; see analysisctl plans.")
+  static let zone = Option<String?>(
+    "zone", .string,
+    help: "The IANA time zone in which the user's months are counted; the installation's unless given.")
+  static let anchor = Option<Int?>(
+    "anchor", .int(in: UserDirectory.anchors),
+    help: "The day of the month on which the user's periods end; calendar months unless given.")
+  static let name = Option<String?>("name", .string, help: "The user's name; kept apart from the reference.")
+  static let email = Option<String?>("email", .string, help: "The user's e-mail address; kept likewise.")
+
+  static let command = ControlCommand(
+    "add", abstract: "Add a user.",
+    discussion: "A user who is there already is left as they are, and the exit code is 5.",
+    examples: [
+      Example("analysisctl users add u1 --plan free --zone Asia/Jakarta", "Add a user."),
+      Example("analysisctl users add u2 --anchor 15", "One whose months end on the 15th."),
+    ],
+    inputs: [plan, zone, anchor, name, email, ReasonOption.reason, UsersCommand.user],
+    exitCodes: [.done, .refused, .nothingToDo, .usage, .unreachable, .tryLater]
+  ) { context in
+    let user = NewUser(
+      reference: try context[UsersCommand.user], plan: try context[plan],
+      zone: try context[zone], anchor: try context[anchor], name: try context[name], email: try context[email]
+    )
+    return try await context.withSession { session in
+      let added = try await UserDirectory(session.database).add(user, by: session.actor)
+      try session.view.show(UsersAddResponse(reference: user.reference, added: added))
+      return added.isNew ? .done : .nothingToDo
+    }
+  }
+}
+
+/// A user who was asked to be added.
+struct UsersAddResponse: Sendable, Equatable, Presentable {
+  let reference: String
+  let added: AddedUser
+
+  var json: JSONValue {
+    [
+      "user": .string(reference), "id": .string(String(added.userID)),
+      "shard": .count(added.shard), "created": .bool(added.isNew),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    let user = printable(reference)
+    return added.isNew
+      ? "added user \(user)\n"
+      : "user \(user) is there already and was left unchanged; see analysisctl users set-plan, set-zone and set-period\n"
+  }
+}
+
+/// `analysisctl users list`.
+enum UsersListCommand {
+  static let limit = Option("limit", .int(in: 1...10_000), default: 100, help: "How many at most.")
+  static let after = Option<String?>("after", .string, help: "Go on behind this user.")
+
+  static let command = ControlCommand(
+    "list", abstract: "List users by name, with their use of the running month.",
+    examples: [
+      Example("analysisctl users list", "The first users."),
+      Example("analysisctl users list --after u100 --limit 1000", "The following ones."),
+    ],
+    inputs: [limit, after], exitCodes: [.done, .usage, .unreachable, .tryLater]
+  ) { context in
+    let (after, limit) = (try context[after], try context[limit])
+    return try await context.withSession { session in
+      let users = try await UserDirectory(session.database).list(after: after, limit: limit)
+      let response = UsersListResponse(users: users, isFull: users.count == limit)
+      try session.view.show(response)
+      if let next = response.next {
+        session.view.sayUnlessJSON("There may be more: --after \(printable(next))")
+      }
+      return .done
+    }
+  }
+}
+
+/// A page of users.
+struct UsersListResponse: Sendable, Equatable, Presentable {
+  let users: [UserSummary]
+  /// Whether the page is full, so that another may follow.
+  let isFull: Bool
+
+  /// Behind whom the next page begins.
+  var next: String? { isFull ? users.last?.reference : nil }
+
+  var json: JSONValue {
+    ["users": .array(users.map(Self.json(of:))), "next": .text(next)]
+  }
+
+  private static func json(of user: UserSummary) -> JSONValue {
+    [
+      "user": .string(user.reference), "plan": .text(user.plan), "zone": .string(user.zone),
+      "month": .month(user.period), "limit": .count(user.limit), "used": .count(user.used),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    guard !users.isEmpty else { return "No users.\n" }
+    var table = Table([
+      .init("USER", wraps: true), .init("PLAN", shrinks: true), .init("ZONE", shrinks: true),
+      .init("MONTH"),
+      .init("USED", alignment: .right), .init("LIMIT", alignment: .right),
+    ])
+    for user in users {
+      let isFull = user.limit.map { user.used >= $0 } ?? false
+      table.add([
+        Cell(user.reference), Cell(user.plan ?? ""), Cell(user.zone), Cell(user.period.description),
+        Cell(user.used, isFull ? .red : nil), Cell(user.limit.map(String.init) ?? "unlimited"),
+      ])
+    }
+    return table.render(width: width, paint: paint)
+  }
+}
+
+/// `analysisctl users rename`.
+enum UsersRenameCommand {
+  static let name = Argument("new-name", .string, help: "What you call the user from now on.")
+
+  static let command = ControlCommand(
+    "rename", abstract: "Call a user by another name; all that is theirs stays.",
+    discussion: """
+      The user keeps the number, jobs, results, images, use and plan. Statements of closed months keep the name with \
+      which they were closed, byte for byte. The audit knows users by their numbers, and so finds what was done \
+      before under the new name too.
+
+      The old name is refused from then on wherever a user is named, and no other user gets it until the person is \
+      erased: a back-end that still submits under it is told that there is no such user. The same user may be given \
+      it again. Only a hash of it is kept.
+      """,
+    examples: [
+      Example("analysisctl users rename u1 patient-1", "Ask, and rename."),
+      Example("analysisctl users rename u1 patient-1 --yes --reason request-114", "From a script."),
+    ],
+    inputs: [Confirmation.yes, ReasonOption.reason, UsersCommand.user, name],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+  ) { context in
+    let (user, name) = (try context[UsersCommand.user], try context[name])
+    guard user != name else { throw CommandFailure.usage("the new name is the old one") }
+    if try !context[Confirmation.yes] { try Confirmation.requireTerminal(context) }
+    return try await context.withSession { session in
+      try await Confirmation.require(
+        "Back-ends that submit for \(printable(user)) have to name \(printable(name)) from now on. Rename?",
+        session)
+      let number = try await UserDirectory(session.database).rename(user, to: name, by: session.actor)
+      try session.view.show(UsersRenameResponse(was: user, name: name, number: number))
+      return .done
+    }
+  }
+}
+
+/// A user who was renamed.
+struct UsersRenameResponse: Sendable, Equatable, Presentable {
+  let was: String
+  let name: String
+  let number: Int64
+
+  var json: JSONValue {
+    ["user": .string(name), "was": .string(was), "number": .string(String(number))]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    "user \(printable(was)) is called \(printable(name)) now\n"
+  }
+}
+
+/// `analysisctl users set-plan`.
+enum UsersSetPlanCommand {
+  static let plan = Argument("plan", .string, help: "The plan's name; see analysisctl plans.")
+  static let from = Option<Date?>("from", .time, help: "From when it holds; from now on unless given.")
+
+  static let command = ControlCommand(
+    "set-plan", abstract: "Give a user a plan.",
+    discussion:
+      "The plan that holds when a job may run decides its limit; what is used already stays used.",
+    examples: [
+      Example("analysisctl users set-plan u1 premium", "From now on."),
+      Example("analysisctl users set-plan u1 free --from 2026-12-01T00:00:00+07:00", "From a moment on."),
+    ],
+    inputs: [from, ReasonOption.reason, UsersCommand.user, plan],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+  ) { context in
+    let (user, plan) = (try context[UsersCommand.user], try context[plan])
+    let from = try context[from]?.timeIntervalSince1970
+    return try await context.withSession { session in
+      try await UserDirectory(session.database).setPlan(user, plan: plan, from: from, by: session.actor)
+      try session.view.show(UsersSetResponse(user: user, name: "plan", value: plan, from: from))
+      return .done
+    }
+  }
+}
+
+/// `analysisctl users set-zone`.
+enum UsersSetZoneCommand {
+  static let zone = Argument("zone", .string, help: "An IANA time zone, for instance Asia/Jakarta.")
+
+  static let command = ControlCommand(
+    "set-zone", abstract: "Set the time zone in which a user's months are counted.",
+    discussion: "Jobs that are submitted keep the month in which they count.",
+    examples: [
+      Example("analysisctl users set-zone u1 Europe/Berlin", "For what is submitted from now on.")
+    ],
+    inputs: [ReasonOption.reason, UsersCommand.user, zone],
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+  ) { context in
+    let (user, zone) = (try context[UsersCommand.user], try context[zone])
+    return try await context.withSession { session in
+      try await UserDirectory(session.database).setZone(user, zone: zone, by: session.actor)
+      try session.view.show(UsersSetResponse(user: user, name: "zone", value: zone, from: nil))
+      return .done
+    }
   }
 }

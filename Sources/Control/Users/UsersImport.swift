@@ -163,7 +163,6 @@ extension UserOutcome {
     if case .refused(let reason) = self { reason } else { nil }
   }
 
-  /// What was changed.
   fileprivate var changes: [UserChange] {
     if case .updated(let changes) = self { changes } else { [] }
   }

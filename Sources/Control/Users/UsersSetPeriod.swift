@@ -1,4 +1,6 @@
 import CommandLineTool
+import PostgreSQL
+import Queue
 import Support
 
 /// `analysisctl users set-period`.
@@ -80,5 +82,114 @@ struct UsersSetPeriodResponse: Sendable, Equatable, Presentable {
     case 32...: "\(days), which is longer than a month"
     default: days
     }
+  }
+}
+
+/// The present period of a user: what is called a month, and ends on the day of the user's anchor.
+struct UserPeriod: Sendable, Equatable {
+  /// An anchor that comes after the one that is in force.
+  struct Change: Sendable, Equatable {
+    /// The first month that ends on it.
+    let from: Period
+    /// The day of the month.
+    let anchor: Int
+  }
+
+  /// The month by which it is labelled: the one in which it ends.
+  let month: Period
+  /// The day of the month on which it ends; 1 for a calendar month.
+  let anchor: Int
+  /// The first moment, by the clocks of the user's zone.
+  let from: LocalTime
+  /// The first moment that is no longer in it: when the limit is free again.
+  let until: LocalTime
+  /// The change of the anchor that is to come; nil for none.
+  let next: Change?
+}
+
+/// What setting an anchor came to.
+struct AnchorChange: Sendable, Equatable {
+  /// The first month that ends on it; nil for all of them.
+  let from: Period?
+  /// Whether it is another than before.
+  let isChanged: Bool
+  /// The first month of it that is not over.
+  let month: Period
+  /// From when until when that is, by the clocks of the user's zone.
+  let start, end: LocalTime
+
+  /// How many days that month has.
+  var days: Int { end.date.number - start.date.number }
+}
+
+extension UserDirectory {
+  /// The days of a month that can be an anchor; 1 is the calendar month.
+  static let anchors = 1...31
+
+  /// Sets the day of the month on which a user's periods end.
+  ///
+  /// - Parameter from: the first month that ends on it; nil for the first that has neither begun nor been counted in.
+  /// - Throws: `notFound` for an unknown user, `badRow` for a month that has begun or in which something is counted.
+  func setPeriod(
+    _ reference: String, anchor: Int, from: Period? = nil, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> AnchorChange {
+    let shard = try await shards.shard(of: reference)
+    let change = try await Self.settingPeriod(of: reference, in: shard, anchor, from)
+      .run(on: database, as: actor)
+    guard let change else { throw Self.unknown(reference) }
+    return change
+  }
+
+  /// The statement that does so; nil where there is no such user, or none whom the login sees.
+  static func settingPeriod(
+    of reference: String, in shard: Int16, _ anchor: Int, _ from: Period?
+  ) -> Statement<AnchorChange?> {
+    Statement(
+      SQLFunction("set_period", 4),
+      [.int16(shard), .text(reference), .int16(Int16(clamping: anchor)), .int16(from?.label)],
+      as: AnchorChange?.self, while: "setting the period of user \(reference)")
+  }
+
+  /// The present period of a user.
+  func period(_ shard: Int16, _ reference: String) async throws(JobQueueError) -> UserPeriod? {
+    try await Statement(
+      SQLFunction("user_period", 2), [.int16(shard), .text(reference)], as: UserPeriod?.self,
+      while: "reading a user's period"
+    ).run(on: database)
+  }
+}
+
+extension AnchorChange: Decodable {
+  private struct Columns: Decodable {
+    let from: Period?
+    let changed: Bool
+    let period: Period
+    let span: Span
+  }
+
+  /// Reads a row of `analysis.set_period`.
+  init(from decoder: any Decoder) throws {
+    let row = try Columns(from: decoder)
+    self.init(
+      from: row.from, isChanged: row.changed, month: row.period, start: row.span.from, end: row.span.until)
+  }
+}
+
+extension UserPeriod: Decodable {
+  private struct Columns: Decodable {
+    let period: Period
+    let anchor: Int
+    let span: Span
+    let nextFrom: Period?
+    let nextAnchor: Int?
+  }
+
+  /// Reads a row of `analysis.user_period`.
+  init(from decoder: any Decoder) throws {
+    let row = try Columns(from: decoder)
+    var next: Change?
+    if let from = row.nextFrom, let anchor = row.nextAnchor { next = Change(from: from, anchor: anchor) }
+    self.init(
+      month: row.period, anchor: row.anchor, from: row.span.from, until: row.span.until, next: next)
   }
 }

@@ -1,9 +1,9 @@
 import PostgreSQL
 import Queue
+import Support
 
 /// By what a webhook is known: `W3`.
 struct WebhookID: Hashable, Sendable, ColumnValue, CustomStringConvertible {
-  /// The number.
   let value: Int32
 
   /// The id with a number.
@@ -33,7 +33,6 @@ struct WebhookEventID: Hashable, Sendable, CustomStringConvertible, RenamedColum
 
   /// The shard of the job that it is about.
   let shard: Int16
-  /// Its number there.
   let number: Int64
 
   /// The id with a shard and a number.
@@ -67,11 +66,9 @@ struct Webhook: Sendable, Equatable, RenamedColumns {
     case user(String)
   }
 
-  /// Its number.
   let id: WebhookID
   /// Whose jobs it receives.
   let owner: Owner
-  /// Where it is.
   let host: String
   /// Whether it receives what was found, too.
   let hasFindings: Bool
@@ -118,7 +115,6 @@ struct WebhookDirectory: Sendable {
   enum Replay: Sendable {
     /// Those since a moment, in seconds since 1970.
     case since(Double)
-    /// One.
     case event(WebhookEventID)
     /// Those that were never delivered.
     case failed
@@ -229,7 +225,6 @@ struct WebhookDirectory: Sendable {
   struct StoredSecret: Sendable, RenamedColumns {
     static let columns = ["id": "webhook", "bytes": "secret"]
 
-    /// The webhook.
     let id: WebhookID
     /// Its address; all of it but the host may be a secret.
     let url: String
@@ -262,5 +257,44 @@ extension Webhook.Owner: Decodable {
     let clinic = try columns.decodeIfPresent(String.self, forKey: .clinic)
     let user = try columns.decodeIfPresent(String.self, forKey: .user)
     self = if let clinic { .clinic(clinic) } else { .user(user ?? "") }
+  }
+}
+
+/// Whether webhooks receive how jobs end.
+struct WebhookChecks: DatabaseCheck {
+  let group = "webhooks"
+  let needsSchema = true
+
+  /// How long an event may be due before somebody should have sent it.
+  private static let patience = 600.0
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    Self.judge(try await WebhookDirectory(database.pool).list(), now: UnixTime.now.secondsSince1970)
+  }
+
+  static func judge(_ webhooks: [Webhook], now: Double) -> [Finding] {
+    guard !webhooks.isEmpty else { return [.ok("webhooks", "there are none")] }
+    let found = webhooks.compactMap { webhook -> Finding? in
+      let name = "webhook \(webhook.id) on \(webhook.host)"
+      let reason = webhook.lastFailure.map { ": \($0)" } ?? ""
+      if let offAt = webhook.offAt {
+        return .wrong(
+          "webhooks.off", "\(name) was switched off \(Moment.age(now - offAt)) ago\(reason)",
+          "Have its receiver mended, then: analysisctl webhooks replay \(webhook.id) --failed. Or remove it.")
+      }
+      if webhook.failures > 0 {
+        return .warning(
+          "webhooks.failing", "\(name) has not taken what it was sent last\(reason)",
+          "Have its receiver looked at: after three days without a success it is switched off.")
+      }
+      if let due = webhook.dueSince, now - due > Self.patience {
+        return .warning(
+          "webhooks.waiting",
+          "\(webhook.waiting) events of \(name) wait to be sent, since \(Moment.age(now - due))",
+          "Start a worker with --key-file, under whose keys the webhooks' secrets are.")
+      }
+      return nil
+    }
+    return found.isEmpty ? [.ok("webhooks", "\(webhooks.count) webhooks receive how jobs end")] : found
   }
 }

@@ -53,7 +53,6 @@ extension APIFailure {
   static let noAnalysis = APIFailure(404, "There is no such analysis.")
   /// There is none, it is not the user's, or it is over.
   static let noShare = APIFailure(404, "There is no such share.")
-  /// The user's month.
   static let monthlyLimit = APIFailure(
     429, "You've reached your analysis limit for this month.", code: "ANALYSIS_LIMIT_EXCEEDED")
   static let missingForm = APIFailure(

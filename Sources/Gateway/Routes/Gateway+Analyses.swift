@@ -1,6 +1,7 @@
 internal import HTTPServing
 internal import Queue
 internal import Support
+internal import Synchronization
 
 extension Gateway {
   /// All that apps may ask for.
@@ -229,4 +230,32 @@ extension Gateway {
   }
 
   private static let beatEvery: Duration = .seconds(15)
+}
+
+/// The task that follows a job for one client who listens; it ends with the client.
+final class FollowedJob: Sendable {
+  private struct State {
+    var task: Task<Void, Never>?
+    var isOver = false
+  }
+
+  private let state = Mutex(State())
+
+  init() {}
+
+  func begin(_ body: @escaping @Sendable () async -> Void) {
+    state.withLock { state in
+      guard !state.isOver else { return }
+      state.task = Task { await body() }
+    }
+  }
+
+  func end() {
+    let task = state.withLock { state in
+      state.isOver = true
+      defer { state.task = nil }
+      return state.task
+    }
+    task?.cancel()
+  }
 }

@@ -1,6 +1,8 @@
 internal import EventLoop
+internal import Images
 internal import PostgreSQL
 internal import Queue
+internal import Support
 internal import Synchronization
 
 /// Whose tokens are, remembered for a few seconds: an app that asks again and again costs the database one question.
@@ -53,5 +55,136 @@ final class KnownUsers: Sendable {
   /// What was remembered is not so any more.
   func forget(_ token: AppToken) {
     known.withLock { _ = $0.removeValue(forKey: token) }
+  }
+}
+
+/// A user's token, as an app shows it with each request. What is kept of it is its hash alone.
+struct AppToken: Hashable, Sendable {
+  let shard: Int16
+  /// The SHA-256 of the whole text.
+  let hash: [UInt8]
+
+  /// Reads the value of an `Authorization` header; nil for anything but a user's token.
+  init?(authorization: String?) {
+    guard let authorization else { return nil }
+    let parts = authorization.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+    self.init(text: String(parts[1].drop { $0 == " " }))
+  }
+
+  /// Reads a token; nil for anything else.
+  init?(text: String) {
+    guard let token = UserToken(text) else { return nil }
+    shard = token.shard
+    hash = token.hash
+  }
+}
+
+/// The user of a token, as the gateway sees them.
+struct AppUser: Sendable, Equatable, RenamedColumns {
+  static let columns = ["id": "userID", "reference": "user", "plan": "planName"]
+
+  /// By number, which stays when they are renamed.
+  let id: Int64
+  /// What the queue calls them, by which encrypted images are bound to them.
+  let reference: String
+  let name: String?
+  let email: String?
+  let plan: String?
+  /// nil where there is none.
+  let limit: Int?
+  let used: Int
+  /// When the running month began, in seconds since 1970.
+  let monthStart: Double
+  /// What the endpoint's account called their plan, where it was told.
+  let subscription: String?
+
+  /// Asks whose a token is; nil where it is not valid.
+  static func statement(_ token: AppToken) -> Statement<AppUser?> {
+    Statement(
+      SQLFunction("gateway_user", 2), [.int16(token.shard), .bytes(token.hash)], as: AppUser?.self,
+      while: "asking whose a token is")
+  }
+}
+
+/// How many of something each user has open at once.
+final class OpenByUser: Sendable {
+  /// One of them; it is given back when it is let go.
+  final class Place: Sendable {
+    private let all: OpenByUser
+    private let user: UserKey
+
+    fileprivate init(_ all: OpenByUser, _ user: UserKey) {
+      (self.all, self.user) = (all, user)
+    }
+
+    deinit { all.giveBack(user) }
+  }
+
+  private let most: Int
+  private let open = Mutex<[UserKey: Int]>([:])
+
+  init(atMost most: Int) {
+    self.most = most
+  }
+
+  /// Takes one more; nil where the user has as many as they may.
+  func take(_ user: UserKey) -> Place? {
+    let isTaken = open.withLock { open in
+      guard open[user, default: 0] < most else { return false }
+      open[user, default: 0] += 1
+      return true
+    }
+    return isTaken ? Place(self, user) : nil
+  }
+
+  private func giveBack(_ user: UserKey) {
+    open.withLock { open in
+      let left = (open[user] ?? 1) - 1
+      open[user] = left > 0 ? left : nil
+    }
+  }
+}
+
+/// How much each user may ask for: what was asked is paid back evenly over a minute. A minute's worth may come at once,
+/// and then as much as is paid back: in a minute up to twice what is named, in the long run no more than that.
+final class RateLimit: Sendable {
+  /// The time in which so much may be asked for.
+  private static let window: Duration = .seconds(60)
+  /// How many users are kept; of those who have paid all back nothing has to be.
+  private static let most = 100_000
+
+  /// What one photo costs; nil for no limit.
+  private let interval: Duration?
+  /// When each user will have paid back all.
+  private let paidBackAt = Mutex<[UserKey: ContinuousClock.Instant]>([:])
+
+  init(eachMinute: Int?) {
+    interval = eachMinute.map { Self.window / max($0, 1) }
+  }
+
+  /// Takes a part of what a user may ask for.
+  ///
+  /// - Parameter share: How many photos it is worth.
+  /// - Returns: nil where it may be done; else how long to wait.
+  func take(_ share: Double, _ user: UserKey, at now: ContinuousClock.Instant) -> Duration? {
+    guard let interval else { return nil }
+    let cost = interval * share
+    return paidBackAt.withLock { paidBackAt in
+      if paidBackAt.count >= Self.most { paidBackAt = paidBackAt.filter { $0.value > now } }
+      let due = max(paidBackAt[user] ?? now, now) + cost
+      let wait = due - now - Self.window
+      guard wait <= .zero else { return wait }
+      paidBackAt[user] = due
+      return nil
+    }
+  }
+
+  /// Gives back what was taken for nothing.
+  func giveBack(_ share: Double, _ user: UserKey) {
+    guard let interval else { return }
+    paidBackAt.withLock { paidBackAt in
+      if let due = paidBackAt[user] { paidBackAt[user] = due - interval * share }
+    }
   }
 }

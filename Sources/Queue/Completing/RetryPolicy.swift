@@ -4,7 +4,6 @@ public import Support
 public enum RetryDecision: Sendable, Equatable {
   /// It is tried again after a delay; `consumes` says whether the attempt counts.
   case retry(after: Duration, consumes: Bool)
-  /// It has died.
   case dead
 }
 

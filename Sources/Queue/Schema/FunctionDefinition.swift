@@ -130,7 +130,6 @@ struct FunctionDefinition: Sendable, Equatable {
 struct TriggerDefinition: Sendable, Equatable {
   /// Its table, without the schema's name.
   let table: String
-  /// Its own name.
   let name: String
   /// Its statement, with single blanks and the events in one order.
   let text: String

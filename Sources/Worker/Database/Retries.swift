@@ -96,7 +96,6 @@ struct Retries {
     await context.outage.wait(orPauseFor: delay + .milliseconds(50))
   }
 
-  /// The help works.
   mutating func helped() { missed = 0 }
 
   /// Whether the role's rights do not allow it, or an older schema does not have it.

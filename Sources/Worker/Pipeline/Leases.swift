@@ -122,7 +122,6 @@ struct Leases {
   /// What one claim asks for.
   struct ClaimRequest {
     let shard: Int16
-    /// For whose endpoint.
     let gate: Int
     let count: Int
     let lanes: [LaneClaim]

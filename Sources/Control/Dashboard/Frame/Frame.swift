@@ -21,7 +21,6 @@ struct Frame {
   /// How often a page without the script loads itself anew, in seconds.
   private static let reloadSeconds = 10
 
-  /// The whole page.
   func html(_ page: Page) -> HTML {
     """
     <!DOCTYPE html>
@@ -84,5 +83,133 @@ struct Frame {
   private func entry(_ entry: Section) -> HTML {
     let current: HTML = entry == section ? " aria-current=\"page\"" : ""
     return "<li><a href=\"\(entry.path)\"\(current)>\(entry.title)</a></li>"
+  }
+}
+
+/// What `/live.js` is. The pages are whole without it.
+enum LiveScript {
+  /// On an event it reads the page once more and replaces the parts that are marked `data-live`, by their ids. A part
+  /// in which a form is being used is left alone; the focus and what was unfolded stay.
+  static let javaScript = """
+    "use strict";
+    (() => {
+      if (!document.querySelector("main[data-live]")) return;
+      const state = document.getElementById("live-state");
+      const focusable = "a, button, summary, input, select, [tabindex]";
+      let isLoading = false;
+
+      function say(text) {
+        if (state.textContent !== text) state.textContent = text;
+        state.hidden = text === "";
+      }
+
+      function isBusy(part) {
+        const active = document.activeElement;
+        return part.contains(active) && active.closest("form") !== null;
+      }
+
+      function replace(part, fresh) {
+        if (isBusy(part) || part.innerHTML === fresh.innerHTML) return;
+        const focused = [...part.querySelectorAll(focusable)].indexOf(document.activeElement);
+        const unfolded = [...part.querySelectorAll("details")].map((details) => details.open);
+        part.innerHTML = fresh.innerHTML;
+        part.querySelectorAll("details").forEach((details, index) => { details.open = unfolded[index] ?? false; });
+        if (focused >= 0) part.querySelectorAll(focusable)[focused]?.focus({ preventScroll: true });
+      }
+
+      async function update() {
+        if (isLoading || document.hidden) return;
+        isLoading = true;
+        try {
+          const answer = await fetch(location.href, { headers: { "X-Live": "1" } });
+          const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+          const parts = [...document.querySelectorAll("main [data-live]")];
+          const fresh = parts.map((part) => page.getElementById(part.id));
+          if (!answer.ok || fresh.includes(null)) {
+            const title = page.querySelector("h1")?.textContent ?? "the server does not answer";
+            say("Not brought up to date: " + title + ". Load the page anew.");
+            return;
+          }
+          parts.forEach((part, index) => replace(part, fresh[index]));
+          say("");
+        } catch {
+          say("Not brought up to date: the dashboard does not answer. It is asked again.");
+        } finally {
+          isLoading = false;
+        }
+      }
+
+      const events = new EventSource("/events");
+      let polling = 0;
+      events.addEventListener("changed", update);
+      events.addEventListener("error", () => {
+        // Too many listen already: this page asks by itself instead.
+        if (events.readyState === EventSource.CLOSED && polling === 0) polling = setInterval(update, 10000);
+      });
+      document.addEventListener("visibilitychange", update);
+      window.addEventListener("pagehide", () => { events.close(); clearInterval(polling); });
+    })();
+
+    """
+}
+
+/// The parts of the dashboard, in the order of its menu.
+enum Section: String, CaseIterable, Sendable {
+  case overview, jobs, failures, batches, workers, usage, reviews, audit
+
+  var path: String { self == .overview ? "/" : "/\(rawValue)" }
+
+  /// What the menu and its heading call it.
+  var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+}
+
+/// As what the pages show themselves: the product's name, colours and logo.
+struct Skin: Sendable {
+  let name: String
+  let accent: Accent?
+  let logo: [UInt8]?
+
+  /// Where no product is named.
+  static let usual = Skin(name: "Analysis queue")
+  /// Where the logo is.
+  static let logoPath = "/logo"
+
+  init(name: String, accent: Accent? = nil, logo: [UInt8]? = nil) {
+    self.name = name
+    self.accent = accent
+    self.logo = logo
+  }
+
+  /// The rules that stand behind those of all pages.
+  var css: String { accent.map { "\n" + $0.css } ?? "" }
+}
+
+/// Tells browsers every few seconds to bring their pages up to date. It works only while somebody looks.
+actor LiveFeed {
+  nonisolated let events: HTTPEvents
+  private let pause: @Sendable () async throws -> Void
+  private var isRunning = false
+
+  /// - Parameter pause: Waits until the next event is due.
+  init(atMost most: Int, pause: @escaping @Sendable () async throws -> Void) {
+    events = HTTPEvents(atMost: most)
+    self.pause = pause
+  }
+
+  /// The answer to a browser that listens.
+  nonisolated func answer() -> HTTPAnswer {
+    .events(events) { Task { await self.run() } }
+  }
+
+  /// Goes on until nobody listens. That nobody does is seen and noted in one step, so that whoever comes
+  /// then begins it anew.
+  private func run() async {
+    guard !isRunning else { return }
+    isRunning = true
+    defer { isRunning = false }
+    while events.listeners > 0 {
+      do { try await pause() } catch { return }
+      events.send("changed")
+    }
   }
 }

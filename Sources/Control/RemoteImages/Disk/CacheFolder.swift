@@ -1,4 +1,6 @@
 internal import Glibc
+internal import HTTPTransfer
+internal import Images
 internal import Support
 
 /// The files of a disk cache's folder, by name. Blocks: call it where a thread may wait.
@@ -109,5 +111,88 @@ struct CachedFile: Equatable {
   /// The bytes of the file, the end first, its lowest byte first.
   var content: [UInt8] {
     (0..<Self.headCount).map { UInt8(truncatingIfNeeded: end.bitPattern >> UInt64(8 * $0)) } + image
+  }
+}
+
+/// How the files of a disk cache are called: by digests that nobody can tell without a random key, which lies beside
+/// them and is encrypted too.
+struct CacheNames {
+  private let key: [UInt8]
+  /// Whether the key is under the current one of the key file.
+  let isCurrent: Bool
+
+  /// Where the key lies.
+  static let file = "names"
+  private static let keyCount = 32
+
+  /// The names of a folder; nil where their key is not there or cannot be opened.
+  init?(in folder: CacheFolder, _ keys: KeyRing) {
+    guard let file = folder.read(Self.file, limit: 4096),
+      let key = try? keys.openFile(file, name: Self.binding(Self.file)), key.count == Self.keyCount
+    else { return nil }
+    self.key = key
+    isCurrent = KeyRing.keyID(ofFile: file) == keys.currentID
+  }
+
+  private init(key: [UInt8]) {
+    self.key = key
+    isCurrent = false
+  }
+
+  /// Names that no folder has yet.
+  static func random() -> CacheNames {
+    CacheNames(key: (0..<keyCount).map { _ in UInt8.random(in: .min ... .max) })
+  }
+
+  func name(of url: String) -> String {
+    Hexadecimal.text(of: SHA256.digest(of: key + Array(url.utf8)))
+  }
+
+  /// What a file is bound to: nothing else that is encrypted with these keys has such a name.
+  static func binding(_ name: String) -> String { "remote-image \(name)" }
+
+  /// Puts the key into a folder, under the current one of the key file.
+  func store(in folder: CacheFolder, _ keys: KeyRing, now: Double) throws {
+    try folder.write(Self.file, keys.encryptFile(key, name: Self.binding(Self.file)), stored: now)
+  }
+}
+
+/// The image of one address in a disk cache's folder, for whoever wants it gone and fetches nothing: the folder is
+/// neither made nor cleaned up for it, and it does not matter whether its host is still allowed.
+///
+/// It blocks: call it where a thread may wait.
+struct CachedCopy: Sendable {
+  /// What a look into the folder came to.
+  enum Search: Sendable {
+    case found(CachedCopy)
+    case absent
+    /// There are files, and nobody can say with these keys which is whose.
+    case unreadable
+  }
+
+  private let folder: CacheFolder
+  private let name: String
+
+  /// Looks for the image of an address.
+  ///
+  /// - Throws: `SystemError` when the folder is another user's, open to others or cannot be read.
+  static func search(
+    for address: String, in folder: String, keys: KeyRing
+  ) throws(SystemError) -> Search {
+    // What is no address was never fetched.
+    guard let url = URLParts(address)?.url, try PrivateFolder.isThere(folder) else { return .absent }
+    let cache = CacheFolder(path: folder)
+    guard let names = CacheNames(in: cache, keys) else {
+      return try cache.list().isEmpty ? .absent : .unreadable
+    }
+    let copy = CachedCopy(folder: cache, name: names.name(of: url))
+    return cache.has(copy.name) ? .found(copy) : .absent
+  }
+
+  /// Removes it.
+  ///
+  /// - Throws: `SystemError` when it cannot be removed; not when it was gone already.
+  func remove() throws(SystemError) {
+    _ = try folder.take(name)
   }
 }

@@ -142,7 +142,6 @@ struct CacheSweep: Sendable, Equatable {
   /// Their size.
   private(set) var bytes = 0
 
-  /// Nothing went.
   init() {}
 
   /// Sweeps a folder, which need not be there and is not made. What is no file of a cache is left alone.

@@ -1,5 +1,6 @@
 internal import EventLoop
-internal import HTTPTransfer
+public import HTTPTransfer
+internal import Support
 
 /// Fetches images from hosts that are allowed, and from nowhere else.
 ///
@@ -132,5 +133,118 @@ final class FetchLine {
   func remove(_ number: UInt64) {
     guard let index = waiting.firstIndex(where: { $0.number == number }) else { return }
     waiting.remove(at: index).continuation.resume(returning: false)
+  }
+}
+
+/// What a fetch may take.
+struct FetchLimits: Sendable, Equatable {
+  /// The most bytes of an image: as many as a submitted file may have.
+  var bytes: Int
+  /// How long looking the name up may take, and then connecting with TLS.
+  var connect: Duration
+  /// How long all of a fetch may take, from its turn on.
+  var whole: Duration
+  /// How many are fetched at once; the others wait for their turn.
+  var atOnce: Int
+
+  /// Limits; every value left out is the default.
+  init(
+    bytes: Int = ImageSize.maximum, connect: Duration = .seconds(5), whole: Duration = .seconds(30),
+    atOnce: Int = 8
+  ) {
+    self.bytes = bytes
+    self.connect = connect
+    self.whole = whole
+    self.atOnce = max(1, atOnce)
+  }
+}
+
+/// What fetching takes from the machine round it.
+public struct NetworkDependencies: Sendable {
+  var resolver: NameResolver
+  /// A file of certificate authorities (PEM) in place of the system's.
+  var certificateAuthorityFile: String?
+  /// Seconds since 1970, for how long an image is kept.
+  public var now: @Sendable () -> Double
+
+  /// Addresses that are allowed although they are not public. For tests, whose servers are on the loopback; no
+  /// option and no file of ours sets it.
+  var exempt: Set<IPAddress> = []
+  /// Whether addresses may be http. For tests likewise.
+  var allowsPlainHTTP = false
+
+  /// Dependencies of the caller's own.
+  public init(
+    resolver: NameResolver, certificateAuthorityFile: String? = nil, now: @escaping @Sendable () -> Double
+  ) {
+    self.resolver = resolver
+    self.certificateAuthorityFile = certificateAuthorityFile
+    self.now = now
+  }
+
+  /// The machine's own.
+  public static let system = NetworkDependencies(
+    resolver: .system,
+    now: { UnixTime.now.secondsSince1970 })
+
+  /// Finds out where a host is, and refuses what is not public.
+  var lookup: HostLookup {
+    HostLookup(resolver) { [exempt] address in
+      exempt.contains(address) ? nil : AddressRules.refusal(of: address)
+    }
+  }
+}
+
+/// For how long an answer may be kept, by what it says itself.
+enum Freshness: Sendable, Equatable {
+  /// It says nothing: as long as everything.
+  case usual
+  /// Some seconds at most.
+  case atMost(Double)
+  case never
+
+  /// Reads `Cache-Control` and `Age` (RFC 9111). What is written for shared caches does not concern this one.
+  init(_ headers: Headers) {
+    var limit: Double?
+    let directives = headers.all("Cache-Control").flatMap { $0.split(separator: ",") }
+    for directive in directives {
+      let parts = directive.split(separator: "=", maxSplits: 1).map { Self.trimmed($0).lowercased() }
+      switch parts.first {
+      // Asking the host each time whether it still holds would be no use of a cache here.
+      case "no-store", "no-cache":
+        self = .never
+        return
+      case "max-age":
+        // What is no number is taken for the shortest time, as the standard advises.
+        let seconds = parts.count == 2 ? Self.seconds(parts[1]) ?? 0 : 0
+        limit = min(limit ?? seconds, seconds)
+      default: break
+      }
+    }
+    guard let limit else {
+      self = .usual
+      return
+    }
+    let rest = limit - (headers["Age"].flatMap(Self.seconds) ?? 0)
+    self = rest > 0 ? .atMost(rest) : .never
+  }
+
+  /// Until when something is kept that came now; nil for not at all.
+  func end(from now: Double, usual: Double) -> Double? {
+    switch self {
+    case .usual: usual > 0 ? now + usual : nil
+    case .atMost(let seconds): usual > 0 ? now + min(seconds, usual) : nil
+    case .never: nil
+    }
+  }
+
+  private static func seconds(_ text: String) -> Double? {
+    let digits = text.filter { $0 != "\"" }
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return Double(digits)
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    String(text.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
   }
 }
