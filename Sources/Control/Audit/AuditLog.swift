@@ -29,7 +29,7 @@ public struct AuditLog: Sendable {
   /// The end of the chain as it is now, to be kept outside of the database.
   public func end() async throws(JobQueueError) -> KeptEnd {
     try await Statement(
-      SQLFunction("audit_ends", 0), as: End.self, while: "reading the audit's end"
+      SQLFunction("audit_ends", 0), as: ChainEnds.self, while: "reading the audit's end"
     ) { end in
       let oldest = end.firstAt.map { AuditMark.Oldest(id: end.first, at: Int64($0)) }
       return KeptEnd(
@@ -39,7 +39,7 @@ public struct AuditLog: Sendable {
   }
 
   /// The chain's ends as the database has them.
-  struct End: Decodable {
+  struct ChainEnds: Decodable {
     let installation: String
     let first: Int64
     let firstAt: Double?

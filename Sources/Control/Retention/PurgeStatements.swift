@@ -126,7 +126,9 @@ struct PurgeStatements: Sendable {
 
   /// The audit's last entry.
   func auditEnd() -> Statement<Int64> {
-    Statement(SQLFunction("audit_ends", 0), as: AuditLog.End.self, while: "reading the audit's end") { $0.id }
+    Statement(SQLFunction("audit_ends", 0), as: AuditLog.ChainEnds.self, while: "reading the audit's end") {
+      $0.id
+    }
   }
 }
 

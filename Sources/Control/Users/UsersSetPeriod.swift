@@ -160,7 +160,7 @@ extension UserDirectory {
 }
 
 extension AnchorChange: Decodable {
-  private struct Columns: Decodable {
+  private struct AnchorColumns: Decodable {
     let from: Period?
     let changed: Bool
     let period: Period
@@ -169,14 +169,14 @@ extension AnchorChange: Decodable {
 
   /// Reads a row of `analysis.set_period`.
   init(from decoder: any Decoder) throws {
-    let row = try Columns(from: decoder)
+    let row = try AnchorColumns(from: decoder)
     self.init(
       from: row.from, isChanged: row.changed, month: row.period, start: row.span.from, end: row.span.until)
   }
 }
 
 extension UserPeriod: Decodable {
-  private struct Columns: Decodable {
+  private struct PeriodColumns: Decodable {
     let period: Period
     let anchor: Int
     let span: Span
@@ -186,7 +186,7 @@ extension UserPeriod: Decodable {
 
   /// Reads a row of `analysis.user_period`.
   init(from decoder: any Decoder) throws {
-    let row = try Columns(from: decoder)
+    let row = try PeriodColumns(from: decoder)
     var next: Change?
     if let from = row.nextFrom, let anchor = row.nextAnchor { next = Change(from: from, anchor: anchor) }
     self.init(

@@ -23,7 +23,7 @@ struct CalledFunctionTests {
     let columns: Set<String>
   }
 
-  private static let sourceOfCalls = "Queue/Schema/SQLFunction.swift"
+  private static let sourceOfCalls = "Queue/Statements/Statement.swift"
 
   private static func calls() throws -> [Call] {
     let types = try DecodedTypes()
@@ -55,9 +55,12 @@ struct CalledFunctionTests {
 
   /// The columns that are read in what follows a call; nil where it is a value of one column.
   private static func columns(_ text: String, in file: String, _ types: DecodedTypes) throws -> Set<String>? {
-    let given = text.firstMatch(of: #/beside: \[([^\]]*(?:\[\w+\]\(\))?[^\]]*)\]/#)?.output.1 ?? ""
+    let given = text.firstMatch(of: #/beside: \[((?:[^\[\]]|\[\w+\])*)\]/#)?.output.1 ?? ""
     let besides = Set(given.matches(of: #/"(\w+)":/#).map { String($0.output.1) })
-    let decoded = text.matches(of: #/(?:as: |decode\()([^"{}]*?)\.self\b/#).map { String($0.output.1) }
+    var decoded = text.matches(of: #/as: ([^"{}]*?)\.self\b/#).map { String($0.output.1) }
+    if decoded.isEmpty {
+      decoded = text.matches(of: #/decode\(([^"{}]*?)\.self\b/#).map { String($0.output.1) }
+    }
     if let only = decoded.first, decoded.count == 1,
       try types.columns(of: only, in: file, without: besides) == nil
     {
