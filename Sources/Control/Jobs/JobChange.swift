@@ -1,5 +1,5 @@
 import CommandLineTool
-import PostgreSQL
+public import PostgreSQL
 public import Queue
 public import Support
 
