@@ -91,7 +91,7 @@ public enum DecodingExchange {
         ], image.bytes)
     case .failure(let refusal):
       let content = Array(
-        [refusal.code.name, refusal.detectedFormat ?? "", refusal.message].joined(separator: "\n").utf8)
+        [refusal.code.rawValue, refusal.detectedFormat ?? "", refusal.message].joined(separator: "\n").utf8)
       return Message([0, content.count, 0, 0, 0, 0, 0, 0], content)
     }
   }
@@ -128,7 +128,7 @@ public enum DecodingExchange {
     guard let text = String(validating: content, as: UTF8.self) else { return nil }
     let parts = text.split(separator: "\n", omittingEmptySubsequences: false)
     // Its words are shown: nothing in them may move a terminal's cursor.
-    guard parts.count == 3, let code = ImageRefusal.Code(name: String(parts[0])),
+    guard parts.count == 3, let code = ImageRefusal.Code(rawValue: String(parts[0])),
       text.unicodeScalars.allSatisfy({ $0 == "\n" || ($0.value >= 0x20 && $0.value < 0x7F) })
     else { return nil }
     return ImageRefusal(

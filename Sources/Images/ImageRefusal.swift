@@ -15,65 +15,37 @@ public struct ImageRefusal: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The code's name and the message.
-  public var description: String { "\(code.name): \(message)" }
+  public var description: String { "\(code.rawValue): \(message)" }
 }
 
 extension ImageRefusal {
-  /// The kinds of refusal. More may come; switch with a default.
-  public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Kind: String {
-      case empty
-      case fileTooLarge = "file_too_large"
-      case unsupportedFormat = "unsupported_format"
-      case unsupportedVariant = "unsupported_variant"
-      case truncated
-      case damaged
-      case tooManyPixels = "too_many_pixels"
-      case colourProfile = "colour_profile"
-      case cannotFit = "cannot_fit"
-      case decoderFailed = "decoder_failed"
-      case notProcessed = "not_processed"
-    }
-
-    private let kind: Kind
-
-    private init(kind: Kind) {
-      self.kind = kind
-    }
-
-    /// The kind of this name; nil if there is none.
-    init?(name: String) {
-      guard let kind = Kind(rawValue: name) else { return nil }
-      self.kind = kind
-    }
-
+  /// The kinds of refusal.
+  public enum Code: String, Sendable, CustomStringConvertible {
     /// The file has no bytes.
-    public static let empty = Code(kind: .empty)
+    case empty
     /// The file has more bytes than `ImageLimits.maxBytes`.
-    public static let fileTooLarge = Code(kind: .fileTooLarge)
+    case fileTooLarge = "file_too_large"
     /// The file is neither JPEG nor PNG, whatever it is called.
-    static let unsupportedFormat = Code(kind: .unsupportedFormat)
+    case unsupportedFormat = "unsupported_format"
     /// A rare kind of JPEG or PNG that is not read: 12 bits a sample, lossless, hierarchical, far too many scans.
-    static let unsupportedVariant = Code(kind: .unsupportedVariant)
+    case unsupportedVariant = "unsupported_variant"
     /// The file ends before the picture does.
-    static let truncated = Code(kind: .truncated)
+    case truncated
     /// The file's content contradicts itself.
-    static let damaged = Code(kind: .damaged)
+    case damaged
     /// The picture has more pixels than `ImageLimits.maxPixels`, or a side that no JPEG can have.
-    static let tooManyPixels = Code(kind: .tooManyPixels)
+    case tooManyPixels = "too_many_pixels"
     /// The picture's colour profile cannot be read or applied.
-    static let colourProfile = Code(kind: .colourProfile)
+    case colourProfile = "colour_profile"
     /// No smaller form of the picture came below `ImageLimits.maxOutputBytes`.
-    static let cannotFit = Code(kind: .cannotFit)
+    case cannotFit = "cannot_fit"
     /// The picture made its decoder crash, or kept it busy for too long.
-    static let decoderFailed = Code(kind: .decoderFailed)
+    case decoderFailed = "decoder_failed"
     /// The picture may be good, but this machine could not process it: out of memory, say.
-    public static let notProcessed = Code(kind: .notProcessed)
+    case notProcessed = "not_processed"
 
-    /// A stable name for records and JSON: `unsupported_format`.
-    public var name: String { kind.rawValue }
-    /// The same as `name`.
-    public var description: String { kind.rawValue }
+    /// A stable name for records and JSON.
+    public var description: String { rawValue }
   }
 }
 

@@ -14,7 +14,7 @@ public struct DatabaseLogin: Sendable, Equatable {
   let others: [DatabaseRole: [String]]
 
   /// A login with its roles.
-  public init(
+  init(
     name: String, rolePrefix: String = "analysis", roles: Set<DatabaseRole>,
     dormant: Set<DatabaseRole> = [], others: [DatabaseRole: [String]] = [:]
   ) {

@@ -45,50 +45,42 @@ public struct JobQueueError: Error, Sendable {
 }
 
 extension JobQueueError {
-  /// The kinds of failure; more may come.
-  public struct Code: Sendable, Hashable {
-    private enum Kind {
-      case unreachable, deadline, conflict, cancelled, outcomeUnknown
-      case schemaMissing, schemaTooOld, schemaTooNew, migrationEdited, migrationGap, migrationUnknown
-      case notFound, invalid, permission, badRow, server, unexpectedAnswer
-    }
-
-    private let kind: Kind
-
+  /// The kinds of failure.
+  public enum Code: Sendable {
     /// The server could not be reached, or went away.
-    public static let unreachable = Code(kind: .unreachable)
+    case unreachable
     /// The call's deadline passed.
-    public static let deadline = Code(kind: .deadline)
+    case deadline
     /// The server ended the call because of others: a deadlock, a serialisation failure, a lock.
-    public static let conflict = Code(kind: .conflict)
+    case conflict
     /// The caller's task was cancelled.
-    public static let cancelled = Code(kind: .cancelled)
+    case cancelled
     /// The connection went while a submit ran, and it cannot be told whether it was stored.
-    public static let outcomeUnknown = Code(kind: .outcomeUnknown)
+    case outcomeUnknown
     /// The database has no schema yet.
-    public static let schemaMissing = Code(kind: .schemaMissing)
+    case schemaMissing
     /// The database's schema is too old for this program.
-    public static let schemaTooOld = Code(kind: .schemaTooOld)
+    case schemaTooOld
     /// The database's schema is too new for this program.
-    public static let schemaTooNew = Code(kind: .schemaTooNew)
+    case schemaTooNew
     /// A migration was edited after it had been applied.
-    public static let migrationEdited = Code(kind: .migrationEdited)
+    case migrationEdited
     /// A number is missing between the applied or the known migrations.
-    public static let migrationGap = Code(kind: .migrationGap)
+    case migrationGap
     /// The database has a migration that this program does not know.
-    public static let migrationUnknown = Code(kind: .migrationUnknown)
+    case migrationUnknown
     /// There is no such user, plan or job.
-    public static let notFound = Code(kind: .notFound)
+    case notFound
     /// The request itself is wrong.
-    public static let invalid = Code(kind: .invalid)
+    case invalid
     /// The database role may not do this.
-    public static let permission = Code(kind: .permission)
+    case permission
     /// A value was refused by the database (SQLSTATE class 22 or 23).
-    public static let badRow = Code(kind: .badRow)
+    case badRow
     /// Any other error of the server.
-    public static let server = Code(kind: .server)
+    case server
     /// The database answered with something that this program does not understand.
-    public static let unexpectedAnswer = Code(kind: .unexpectedAnswer)
+    case unexpectedAnswer
   }
 }
 

@@ -124,18 +124,15 @@ public enum TextFile {
 /// Why the development endpoint could not start, or an option of it means nothing.
 public struct EndpointError: Error, CustomStringConvertible, Sendable {
   /// What kind of thing went wrong.
-  public struct Code: Sendable, Equatable {
-    private enum Kind { case configuration, unreadable, cannotListen, system }
-    private let kind: Kind
-
+  public enum Code: Sendable {
     /// A value of the configuration is out of its range or contradicts another.
-    public static let configuration = Code(kind: .configuration)
+    case configuration
     /// A file named by the configuration cannot be read or understood.
-    public static let unreadable = Code(kind: .unreadable)
+    case unreadable
     /// The address or port cannot be listened on.
-    static let cannotListen = Code(kind: .cannotListen)
+    case cannotListen
     /// The operating system refused a resource.
-    static let system = Code(kind: .system)
+    case system
   }
 
   /// What kind of thing went wrong.

@@ -154,7 +154,7 @@ enum UnusableImage: Error {
   /// By what it is counted; nil where nothing is wrong with the image.
   var reason: String? {
     switch self {
-    case .refused(let refusal): refusal.code.name
+    case .refused(let refusal): refusal.code.rawValue
     case .keyMissing: "key_missing"
     case .tampered: "tampered"
     case .plaintext: "not_encrypted"

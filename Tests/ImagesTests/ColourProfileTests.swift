@@ -220,7 +220,7 @@ struct ColourProfileTests {
       try ImageCleaner().clean(file)
     }
     #expect(refusal.code == .colourProfile, sourceLocation: sourceLocation)
-    #expect(refusal.code.name == "colour_profile")
+    #expect(refusal.code.rawValue == "colour_profile")
     #expect(refusal.message.hasPrefix("The picture's colours are not known: "))
   }
 

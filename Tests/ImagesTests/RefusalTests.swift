@@ -128,7 +128,7 @@ struct RefusalTests {
       refusal.message == "The file has 12,345,678 bytes; at most 10,000,000 are accepted. Save the picture "
         + "smaller or with a lower JPEG quality, and submit it again.")
     #expect(refusal.description.hasPrefix("file_too_large: The file has"))
-    #expect(refusal.code.name == "file_too_large")
+    #expect(refusal.code.rawValue == "file_too_large")
   }
 }
 

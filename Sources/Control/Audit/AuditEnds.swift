@@ -189,17 +189,17 @@ public struct KeptEnd: Sendable, Equatable {
   /// The number of the installation.
   let installation: String
   /// The last entry, its hash, and the oldest entry at that time.
-  public let mark: AuditMark
+  let mark: AuditMark
 
   /// An end with its parts.
-  public init(at: Int64, installation: String, mark: AuditMark) {
+  init(at: Int64, installation: String, mark: AuditMark) {
     self.at = at
     self.installation = installation
     self.mark = mark
   }
 
   /// Reads a line as `line` writes it; nil for anything else.
-  public init?(_ line: String) {
+  init?(_ line: String) {
     let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     guard words.count == 3, let at = WrittenTime(words[0])?.secondsSince1970,
       words[1].utf8.count == 36, words[1].utf8.allSatisfy({ "0123456789abcdef-".utf8.contains($0) }),
@@ -218,12 +218,12 @@ public struct KeptEnd: Sendable, Equatable {
 /// What is kept of an installation's ends, as it was read.
 public struct KeptEnds: Sendable, Equatable {
   /// The ends, in the order in which they were kept.
-  public let ends: [KeptEnd]
+  let ends: [KeptEnd]
   /// How many lines are none.
   let otherLines: Int
 
   /// Reads lines.
-  public init(_ lines: [String]) {
+  init(_ lines: [String]) {
     ends = lines.compactMap(KeptEnd.init)
     otherLines = lines.count - ends.count
   }

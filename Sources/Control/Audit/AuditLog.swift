@@ -162,7 +162,7 @@ public struct AuditLog: Sendable {
   /// - Parameters:
   ///   - key: the key's number.
   ///   - removal: removes it. What it throws is thrown on, and nothing is recorded.
-  public func record<Output>(
+  func record<Output>(
     removing key: Int64, by actor: AuditActor?, _ removal: () async throws -> Output
   ) async throws -> Output {
     do {
@@ -186,17 +186,17 @@ public struct AuditFilter: Sendable, Equatable {
   /// Before this time.
   public var until: Double?
   /// What was done.
-  public var action: String?
+  var action: String?
   /// About this user or a job of theirs: the reference, or `#` and the internal number of one who was erased.
   public var user: String?
   /// By this database role or user of the operating system, who is who the client said.
-  public var by: String?
+  var by: String?
   /// By this database role.
-  public var role: String?
+  var role: String?
   /// What it was done to, as an entry names it; `job:12` also finds the job among others.
-  public var object: String?
+  var object: String?
   /// Before this entry, for the next page.
-  public var before: Int64?
+  var before: Int64?
 
   /// A filter; without arguments, of all entries.
   public init(
@@ -224,26 +224,26 @@ public struct AuditEntry: Sendable, Equatable, RenamedColumns {
   /// When, in seconds since 1970.
   public let at: Double
   /// The database role that connected.
-  public let role: String
+  let role: String
   /// The user of the operating system, as the client says.
   public let user: String?
   /// The machine, as the client says.
-  public let host: String?
+  let host: String?
   /// The client's address, as the server sees it; nil for a local socket.
-  public let address: String?
+  let address: String?
   /// What was done, in a word.
-  public let action: String
+  let action: String
   /// What it was done to.
-  public let object: String
+  let object: String
   /// Why, if that was said.
-  public let reason: String?
+  let reason: String?
   /// What else matters of it, as a JSON object.
-  public let detail: String?
+  let detail: String?
   /// Its hash, in hexadecimal; nil while it is not chained.
-  public let hash: String?
+  let hash: String?
 
   /// An entry with its parts.
-  public init(
+  init(
     id: Int64?, at: Double, role: String, user: String?, host: String?, address: String?, action: String,
     object: String, reason: String?, detail: String?, hash: String?
   ) {

@@ -133,14 +133,14 @@ extension AuditVerdict: Presentable {
 /// An entry's number and hash: the chain's end, or one that was kept elsewhere.
 public struct AuditMark: Sendable, Equatable, CustomStringConvertible {
   /// The oldest entry that there was when an end was printed. It has to be there for a year at least.
-  public struct Oldest: Sendable, Equatable {
+  struct Oldest: Sendable, Equatable {
     /// Its number.
     public let id: Int64
     /// When it was written, in whole seconds since 1970.
     public let at: Int64
 
     /// An entry with its number and time.
-    public init(id: Int64, at: Int64) {
+    init(id: Int64, at: Int64) {
       self.id = id
       self.at = at
     }
@@ -149,19 +149,19 @@ public struct AuditMark: Sendable, Equatable, CustomStringConvertible {
   /// The entry's number; 0 before the first.
   public let id: Int64
   /// Its hash, as 64 hexadecimal digits.
-  public let hash: String
+  let hash: String
   /// The oldest entry at that time; nil when there was none, or none was kept.
   let oldest: Oldest?
 
   /// A mark with its parts.
-  public init(id: Int64, hash: String, oldest: Oldest? = nil) {
+  init(id: Int64, hash: String, oldest: Oldest? = nil) {
     self.id = id
     self.hash = hash
     self.oldest = oldest
   }
 
   /// Reads `ID:HASH` or `ID:HASH:OLDEST:TIME`; nil for anything else.
-  public init?(_ text: String) {
+  init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2 || parts.count == 4, let id = Self.number(parts[0]),
       parts[1].utf8.count == 64, parts[1].allSatisfy(\.isHexDigit), parts[1].utf8.allSatisfy({ $0 < 128 })
@@ -194,14 +194,14 @@ public struct AuditVerdict: Sendable, Equatable {
     public let message: String
 
     /// A fault with its parts.
-    public init(id: Int64?, message: String) {
+    init(id: Int64?, message: String) {
       self.id = id
       self.message = message
     }
   }
 
   /// The ends of this installation with which it was compared.
-  public struct Kept: Sendable, Equatable {
+  struct Kept: Sendable, Equatable {
     /// How many there are.
     public let count: Int
     /// The latest of them; nil when there is none.
@@ -223,12 +223,12 @@ public struct AuditVerdict: Sendable, Equatable {
   /// For how many seconds the oldest of them has waited; nil when there is none.
   let oldestPending: Double?
   /// The ends that were kept; nil when it was not compared with any.
-  public let kept: Kept?
+  let kept: Kept?
   /// What does not fit, the oldest first; empty when the chain is whole.
   public let faults: [Fault]
 
   /// A verdict with its parts.
-  public init(
+  init(
     first: Int64, end: AuditMark?, pending: Int = 0, oldestPending: Double? = nil, kept: Kept? = nil,
     faults: [Fault]
   ) {

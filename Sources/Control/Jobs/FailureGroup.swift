@@ -156,7 +156,7 @@ public struct FailureCause: Sendable, Hashable, CustomStringConvertible {
   var messageStart: String?
 
   /// A cause with its parts.
-  public init(_ failureClass: String, status: Int? = nil, code: String? = nil, messageStart: String? = nil) {
+  init(_ failureClass: String, status: Int? = nil, code: String? = nil, messageStart: String? = nil) {
     self.failureClass = failureClass
     self.status = status
     self.code = code
@@ -164,7 +164,7 @@ public struct FailureCause: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Reads `server`, `server 500`, `server SERVER_ERROR` or `server 500 SERVER_ERROR`; nil for anything else.
-  public init?(_ text: String) {
+  init?(_ text: String) {
     var words = text.split(separator: " ").map(String.init)
     guard let first = words.first, FailureClass(rawValue: first) != nil else { return nil }
     words.removeFirst()

@@ -13,7 +13,7 @@ public enum JobChange: String, Sendable, CaseIterable {
   case uncancel
 
   /// The states in which a job can be changed so.
-  public var states: [JobState] {
+  var states: [JobState] {
     switch self {
     case .retry: [.dead]
     case .cancel: [.waiting, .scheduled, .running]

@@ -1,7 +1,7 @@
 import FoundationEssentials
 public import PostgreSQL
-public import Queue
-public import Support
+import Queue
+import Support
 
 /// All that is kept of a job.
 struct JobDetail: Sendable, Equatable {
@@ -171,7 +171,7 @@ extension StoredResult {
   /// The analysis as the model gave it.
   ///
   /// - Throws: `unexpectedAnswer` for what is no analysis.
-  public func analysis(_ kind: AnalysisKind) throws(JobQueueError) -> Analysis {
+  func analysis(_ kind: AnalysisKind) throws(JobQueueError) -> Analysis {
     var conditions: [Condition] = []
     for stored in StoredCondition.read(conditionsJSON) {
       guard let confidence = Confidence(stored.confidence) else {

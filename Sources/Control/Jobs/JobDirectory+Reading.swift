@@ -168,7 +168,7 @@ extension JobDirectory {
   private static let resultsAtOnce = 1000
 
   /// The state of each of some jobs; jobs that are unknown are left out.
-  public func states(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobState] {
+  func states(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobState] {
     var states: [JobID: JobState] = [:]
     for (location, jobs) in Self.grouped(try await shards.locations(of: jobs)) {
       for summary in try await summaries(jobs, at: location) { states[summary.id] = summary.state }

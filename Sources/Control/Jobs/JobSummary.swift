@@ -24,15 +24,15 @@ public struct JobSummary: Sendable, Equatable, RenamedColumns {
   /// When it was submitted, in seconds since 1970.
   let createdAt: Double
   /// When it runs next, or might run first, in seconds since 1970; nil for at once.
-  public let runAt: Double?
+  let runAt: Double?
   /// Until when it is wanted, in seconds since 1970; nil for ever.
   let expiresAt: Double?
   /// When it ended, in seconds since 1970; nil while it has not.
   let finishedAt: Double?
   /// Attempts that count so far.
-  public let attempts: Int
+  let attempts: Int
   /// What the submitter calls the image.
-  public let sourceName: String?
+  let sourceName: String?
 
   /// Its position in a list.
   var cursor: JobCursor { JobCursor(period: period, job: id) }
@@ -149,7 +149,7 @@ public struct TimeCursor: Sendable, Hashable, Comparable {
   public let job: JobID
 
   /// The position behind a job.
-  public init(at: Double, job: JobID) {
+  init(at: Double, job: JobID) {
     self.at = at
     self.job = job
   }

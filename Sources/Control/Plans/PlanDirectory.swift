@@ -7,7 +7,7 @@ public struct Plan: Sendable, Equatable {
   /// A monthly limit and the time from which it holds.
   public struct Limit: Sendable, Equatable {
     /// From when, in seconds since 1970; nil: from the beginning.
-    public let from: Double?
+    let from: Double?
     /// Analyses a month; nil for as many as one likes.
     let monthly: Int?
     /// Whether it is the one in force now.
@@ -32,7 +32,7 @@ public struct Plan: Sendable, Equatable {
   /// How far each job moves its user back in the line; more for a plan that is to get less of the workers.
   let cost: Int64
   /// The limits, the oldest first.
-  public internal(set) var limits: [Limit]
+  var limits: [Limit]
 
   /// The prices, the oldest first; empty where an analysis costs nothing that is billed here.
   var prices: [Price]

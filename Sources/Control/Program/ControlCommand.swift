@@ -1,5 +1,5 @@
 public import CommandLineTool
-public import EventLoop
+import EventLoop
 import Glibc
 public import Support
 
@@ -150,7 +150,7 @@ public struct Dependencies: Sendable {
   public var owner: @Sendable () -> ProcessOwner
 
   /// Dependencies of your own, for tests.
-  public init(
+  init(
     interruptions: @escaping @Sendable () throws -> AsyncStream<Signal>,
     standardInput: @escaping @Sendable (_ limit: Int) throws -> [UInt8],
     typedLine: @escaping @Sendable (EventLoop) async throws -> String? = { _ in nil },

@@ -1,7 +1,7 @@
 internal import HTTPTransfer
 
 /// Why an image was not fetched. It names the host at most, never the path or the query of its address.
-public struct RemoteImageError: Error, Sendable, Equatable, CustomStringConvertible {
+struct RemoteImageError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of failure.
   public let code: Code
   /// What happened, in whole sentences.
@@ -16,55 +16,37 @@ public struct RemoteImageError: Error, Sendable, Equatable, CustomStringConverti
   }
 
   /// The code's name and the message.
-  public var description: String { "\(code.name): \(message)" }
+  public var description: String { "\(code.rawValue): \(message)" }
 }
 
 extension RemoteImageError {
-  /// The kinds of failure. More may come; switch with a default.
-  public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Kind: String {
-      case invalid = "url_invalid"
-      case notAllowed = "url_not_allowed"
-      case addressRefused = "url_address_refused"
-      case unreachable = "url_unreachable"
-      case timedOut = "url_timed_out"
-      case redirected = "url_redirected"
-      case badStatus = "url_bad_status"
-      case badAnswer = "url_bad_answer"
-      case tooLarge = "url_too_large"
-      case cancelled = "url_cancelled"
-      case closed = "url_closed"
-    }
-
-    private let kind: Kind
-
+  /// The kinds of failure.
+  public enum Code: String, Sendable, CustomStringConvertible {
     /// The address cannot be read, or is not of the kind that is fetched.
-    static let invalid = Code(kind: .invalid)
+    case invalid = "url_invalid"
     /// The host and port are not among those that are allowed.
-    static let notAllowed = Code(kind: .notAllowed)
+    case notAllowed = "url_not_allowed"
     /// The host leads to an address that is not public.
-    static let addressRefused = Code(kind: .addressRefused)
+    case addressRefused = "url_address_refused"
     /// The host's name leads nowhere, or nobody fit answers there.
-    static let unreachable = Code(kind: .unreachable)
+    case unreachable = "url_unreachable"
     /// It took too long.
-    static let timedOut = Code(kind: .timedOut)
+    case timedOut = "url_timed_out"
     /// The answer sends elsewhere.
-    static let redirected = Code(kind: .redirected)
+    case redirected = "url_redirected"
     /// The answer says that there is no image, or that it is not given out.
-    static let badStatus = Code(kind: .badStatus)
+    case badStatus = "url_bad_status"
     /// The answer is not a plain and whole one.
-    static let badAnswer = Code(kind: .badAnswer)
+    case badAnswer = "url_bad_answer"
     /// The image is larger than the limit.
-    static let tooLarge = Code(kind: .tooLarge)
+    case tooLarge = "url_too_large"
     /// Whoever asked does not want it any more.
-    public static let cancelled = Code(kind: .cancelled)
+    case cancelled = "url_cancelled"
     /// The fetching has been ended.
-    public static let closed = Code(kind: .closed)
+    case closed = "url_closed"
 
-    /// A stable name for records and JSON: `url_not_allowed`.
-    public var name: String { kind.rawValue }
-    /// The same as `name`.
-    public var description: String { kind.rawValue }
+    /// A stable name for records and JSON.
+    public var description: String { rawValue }
   }
 }
 

@@ -3,35 +3,25 @@ import Support
 
 /// Why there is no report.
 public struct ReportsError: Error, CustomStringConvertible {
-  /// The kinds of failure, which may grow.
-  public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Kind: String {
-      case unknownZone, refused, unwritable, unreachable, database, interrupted, schema
-    }
-
-    private let kind: Kind
-
-    private init(_ kind: Kind) {
-      self.kind = kind
-    }
-
+  /// The kinds of failure.
+  public enum Code: String, Sendable, CustomStringConvertible {
     /// The name of the code.
-    public var description: String { kind.rawValue }
+    public var description: String { rawValue }
 
     /// PostgreSQL knows no zone of that name.
-    static let unknownZone = Code(.unknownZone)
+    case unknownZone
     /// What was asked for is not there, this login does not see it, or it cannot be answered so.
-    public static let refused = Code(.refused)
+    case refused
     /// The file, or the one beside it, could not be written; nothing is left of it.
-    static let unwritable = Code(.unwritable)
+    case unwritable
     /// The database was not reached, or the connection was lost: trying again later may do.
-    static let unreachable = Code(.unreachable)
+    case unreachable
     /// The database refused, or took longer than it was given.
-    public static let database = Code(.database)
+    case database
     /// The stream to which the report went threw, or the task was cancelled.
-    static let interrupted = Code(.interrupted)
+    case interrupted
     /// The database holds something that this program does not know.
-    static let schema = Code(.schema)
+    case schema
   }
 
   /// The kind of failure.

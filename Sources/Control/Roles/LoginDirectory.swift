@@ -20,7 +20,7 @@ public struct LoginDirectory: Sendable {
   }
 
   /// The logins that have a role of the installation, or some by name; the names that no login has are left out.
-  public func logins(
+  func logins(
     named names: [String] = [], prefix: String
   ) async throws(JobQueueError) -> [LoginRoles] {
     let roles = DatabaseRole.allCases.map { $0.name(prefix: prefix) }
@@ -83,13 +83,13 @@ public struct LoginDirectory: Sendable {
 }
 
 /// A login and its roles.
-public struct LoginRoles: Sendable, Equatable {
+struct LoginRoles: Sendable, Equatable {
   /// Its name.
   public let login: String
   /// Whether it is a superuser, who has all roles.
   let isSuperuser: Bool
   /// The roles of the installation that it has.
-  public let roles: [DatabaseRole]
+  let roles: [DatabaseRole]
 }
 
 /// A login that is to be made, or to get what logins have.
@@ -97,7 +97,7 @@ public struct NewLogin: Sendable, Equatable {
   /// Its name.
   public let name: String
   /// The role that it gets; nil: it is there, with its roles, and gets its time limits alone.
-  public let role: DatabaseRole?
+  let role: DatabaseRole?
   /// The roles that it has then.
   let held: [DatabaseRole]
 
@@ -109,7 +109,7 @@ public struct NewLogin: Sendable, Equatable {
   }
 
   /// A login that is there and keeps its roles.
-  public init(_ login: LoginRoles) {
+  init(_ login: LoginRoles) {
     name = login.login
     role = nil
     held = login.roles

@@ -288,7 +288,7 @@ public enum StatementFormat: String, Sendable, CaseIterable {
   case xlsx
 
   /// The format that a file's name ends with, in small letters or capitals; nil for any other ending.
-  public init?(path: String) {
+  init?(path: String) {
     let name = path.split(separator: "/").last ?? ""
     guard let point = name.lastIndex(of: "."), point != name.startIndex else { return nil }
     self.init(rawValue: name[name.index(after: point)...].lowercased())

@@ -73,11 +73,11 @@ public struct QueueStatus: Sendable, Equatable {
   /// Jobs that died and were neither retried nor removed.
   public internal(set) var dead = BoundedCount(0)
   /// Quota units that are still to be written back.
-  public internal(set) var pendingRefunds = BoundedCount(0)
+  var pendingRefunds = BoundedCount(0)
   /// The workers, by machine and process.
   var workers: [WorkerStatus] = []
   /// What operators have paused.
-  public internal(set) var pauses: [OperatorPause] = []
+  var pauses: [OperatorPause] = []
   /// The server's estimates, by name.
   var gauges: [String: Int64] = [:]
   /// How many seconds ago a worker counted what is shown; nil where no worker keeps counts, and all was counted for
@@ -253,10 +253,10 @@ public struct QueueState: Sendable, Equatable, Decodable {
   /// What the queue does.
   public let name: Name
   /// Of which type, and why, as far as there is more to say.
-  public let why: String?
+  let why: String?
 
   /// A state with its parts.
-  public init(_ name: Name, why: String? = nil) {
+  init(_ name: Name, why: String? = nil) {
     self.name = name
     self.why = why
   }

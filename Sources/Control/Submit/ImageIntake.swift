@@ -139,7 +139,7 @@ struct ImageIntake: Sendable {
       }
     } catch let refused as Refused {
       throw refused
-    } catch let fault as InputFile.Fault where fault.code == ImageRefusal.Code.fileTooLarge.name {
+    } catch let fault as InputFile.Fault where fault.code == ImageRefusal.Code.fileTooLarge.rawValue {
       // The same message as for what came from elsewhere.
       let refusal = ImageRefusal.fileTooLarge(bytes: fault.size, limit: limits.maxBytes)
       throw Refused(refusal: Refusal(code: fault.code, sentence: refusal.message, advice: nil))
@@ -148,11 +148,11 @@ struct ImageIntake: Sendable {
         refusal: Refusal(code: fault.code, sentence: fault.sentence, advice: fault.advice))
     } catch let error as RemoteImageError {
       throw Refused(
-        refusal: Refusal(code: error.code.name, sentence: error.message, advice: error.advice),
+        refusal: Refusal(code: error.code.rawValue, sentence: error.message, advice: error.advice),
         wasCancelled: error.code == .cancelled || error.code == .closed)
     } catch UndecodedImage.refused(let refusal) {
       throw Refused(
-        refusal: Refusal(code: refusal.code.name, sentence: refusal.message, advice: nil))
+        refusal: Refusal(code: refusal.code.rawValue, sentence: refusal.message, advice: nil))
     } catch UndecodedImage.unavailable(let fault) {
       throw Refused(
         refusal: Refusal(code: "no_decoder", sentence: fault.description, advice: nil), fault: fault)

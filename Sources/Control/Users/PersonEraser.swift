@@ -192,11 +192,11 @@ private struct ErasedCounts: Decodable {
 /// What was removed of a person, by kind.
 public struct Erasure: Sendable, Equatable {
   /// The number under which their counts stay.
-  public let userID: Int64
+  let userID: Int64
   /// Jobs that have not ended; while there are any, nothing was removed.
   public let open: Int
   /// Jobs that were open and are cancelled.
-  public let cancelled: Int
+  let cancelled: Int
   /// Profiles: name, e-mail address, what the endpoint says.
   let profiles: Int
   let images: Int
@@ -207,14 +207,14 @@ public struct Erasure: Sendable, Equatable {
   /// Dead jobs whose cause is gone.
   public let dead: Int
   /// Failed attempts whose messages are removed.
-  public let attempts: Int
+  let attempts: Int
   /// Jobs whose file name and key are gone.
   public let jobs: Int
   let keys: Int
   /// Lines of closed statements that have a number instead of a name now.
   let statementLines: Int
   /// Where their photo was, to be taken out of caches: all of it may be a secret.
-  public let photo: String?
+  let photo: String?
 
   fileprivate func adding(_ part: Erasure) -> Erasure {
     Erasure(

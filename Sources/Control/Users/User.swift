@@ -11,11 +11,11 @@ public struct NewUser: Sendable, Equatable {
   /// The IANA zone in which the user's months are counted; nil for the installation's.
   public var zone: String?
   /// The day of the month on which the user's periods end; nil for calendar months.
-  public var anchor: Int?
+  var anchor: Int?
   /// The user's name; kept apart from the reference.
   public var name: String?
   /// The user's e-mail address; kept apart from the reference.
-  public var email: String?
+  var email: String?
 
   /// A user to be added.
   public init(
@@ -140,13 +140,13 @@ public struct UserSummary: Sendable, Equatable, RenamedColumns {
   /// The limit of the present month; nil for none.
   public let limit: Int?
   /// Units in use in the present month; pending refunds still counted.
-  public let used: Int
+  let used: Int
   /// The present month.
   public let period: Period
 }
 
 /// A user's photo: where it is, which shows itself nowhere, since whoever has the address may have the photo.
-public struct UserPhoto: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+struct UserPhoto: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable, RenamedColumns
 {
   /// It is called a user there.
@@ -158,7 +158,7 @@ public struct UserPhoto: Sendable, Equatable, CustomStringConvertible, CustomDeb
   public let url: String
 
   /// A photo with its parts.
-  public init(reference: String, url: String) {
+  init(reference: String, url: String) {
     self.reference = reference
     self.url = url
   }

@@ -185,7 +185,7 @@ extension UserDirectory {
   /// A page of the photos of those users who have one, by their references.
   ///
   /// - Parameter after: the last reference of the page before; nil for the first page.
-  public func photos(after: String? = nil, limit: Int = 100) async throws(JobQueueError) -> [UserPhoto] {
+  func photos(after: String? = nil, limit: Int = 100) async throws(JobQueueError) -> [UserPhoto] {
     let statements = try await shards.shards().map { shard in
       Statement(
         SQLFunction("list_photos", 3), [.int16(shard), .text(after ?? ""), .int32(Int32(clamping: limit))],

@@ -12,17 +12,17 @@ public struct UserRecord: Sendable, Equatable {
   /// The IANA zone in which the user's months are counted; a new user without one has the installation's.
   public var zone: String?
   /// The day of the month on which the user's periods end; a new user without one has calendar months.
-  public var anchor: Int?
+  var anchor: Int?
   /// The clinic whose the user is.
   public var clinic: String?
   /// The name.
   public var name: String?
   /// The e-mail address.
-  public var email: String?
+  var email: String?
   /// The day of birth, as `1980-05-31`.
   var birthday: String?
   /// The postal address.
-  public var address: String?
+  var address: String?
   /// The gender, in a word of the person's own choosing.
   var gender: String?
   /// Where the photo is: all of it may be a secret.
@@ -37,7 +37,7 @@ public struct UserRecord: Sendable, Equatable {
   var lastResetDate: Double?
 
   /// A record that says nothing yet.
-  public init(_ reference: String) {
+  init(_ reference: String) {
     self.reference = reference
   }
 

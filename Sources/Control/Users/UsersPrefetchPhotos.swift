@@ -93,7 +93,7 @@ struct UsersPrefetchResponse: Sendable, Equatable, Presentable {
         lines.map { line in
           [
             "user": .string(line.user), "outcome": .string(line.failure == nil ? "ready" : "failed"),
-            "reason": .text(line.failure?.code.name), "message": .text(line.failure?.message),
+            "reason": .text(line.failure?.code.rawValue), "message": .text(line.failure?.message),
           ]
         }),
       "next": .text(next),

@@ -111,7 +111,7 @@ extension APIFailure {
     case .notProcessed: self = .busy
     default:
       self.init(
-        400, refusal.message, code: "INVALID_IMAGE_FORMAT", details: refusal.code.name)
+        400, refusal.message, code: "INVALID_IMAGE_FORMAT", details: refusal.code.rawValue)
     }
   }
 

@@ -71,23 +71,20 @@ struct FileBinding: EncryptionBinding {
 
 /// What went wrong with a key, its file or an encrypted image. It holds neither a key nor a byte of an image.
 public struct ImageEncryptionError: Error, Sendable, Equatable {
-  /// What kind of failure it is; more may come.
-  public struct Code: Sendable, Hashable {
-    private enum Kind { case unavailable, file, syntax, noKey, inUse, tampered }
-    private let kind: Kind
-
+  /// What kind of failure it is.
+  public enum Code: Sendable {
     /// This system cannot encrypt at all.
-    static let unavailable = Code(kind: .unavailable)
+    case unavailable
     /// The key file cannot be read or written; the underlying error says why.
-    public static let file = Code(kind: .file)
+    case file
     /// The key file's content is not what it should be.
-    public static let syntax = Code(kind: .syntax)
+    case syntax
     /// The key file has no key of that number.
-    public static let noKey = Code(kind: .noKey)
+    case noKey
     /// The key may not go.
-    public static let inUse = Code(kind: .inUse)
+    case inUse
     /// Under the right key an image or its own key is not what was encrypted, or not of that user.
-    public static let tampered = Code(kind: .tampered)
+    case tampered
   }
 
   /// What kind of failure it is.

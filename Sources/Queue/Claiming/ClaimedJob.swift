@@ -9,7 +9,7 @@ public struct ImageKey: Hashable, Sendable {
   public let id: Int64
 
   /// A key with its parts.
-  public init(period: Period, id: Int64) {
+  init(period: Period, id: Int64) {
     self.period = period
     self.id = id
   }
@@ -32,7 +32,7 @@ public struct ClaimedJob: Sendable, Equatable {
   /// How many attempts it has.
   public var maxAttempts: Int
   /// Its position in the lane.
-  public var virtualTime: Int64
+  var virtualTime: Int64
   /// Whose job it is.
   public var userID: Int64
   /// What to look for.
@@ -52,7 +52,7 @@ public struct ClaimedJob: Sendable, Equatable {
   public var requester: Requester { Requester(lane, UserKey(shard: shard, id: userID)) }
 
   /// A job with all its parts.
-  public init(
+  init(
     shard: Int16, lease: Int64, lane: Lane, id: JobID, period: Period, attempt: Int, maxAttempts: Int,
     virtualTime: Int64, userID: Int64, kind: AnalysisKind, image: ImageKey,
     imageMark: [UInt8], imageBytes: Int, isUnsanitized: Bool, isExpired: Bool
@@ -89,7 +89,7 @@ public struct ClaimedLease: Sendable, Equatable {
   var continueFrom: Int64?
 
   /// A lease with its jobs.
-  public init(shard: Int16, id: Int64, lane: Lane, jobs: [ClaimedJob], continueFrom: Int64? = nil) {
+  init(shard: Int16, id: Int64, lane: Lane, jobs: [ClaimedJob], continueFrom: Int64? = nil) {
     self.shard = shard
     self.id = id
     self.lane = lane

@@ -93,7 +93,7 @@ public struct StoredImage: Sendable {
     public let userSHA256: [UInt8]
 
     /// A stored key with the user to whom it is bound.
-    public init(_ storedKey: StoredKey, userSHA256: [UInt8]) {
+    init(_ storedKey: StoredKey, userSHA256: [UInt8]) {
       self.storedKey = storedKey
       self.userSHA256 = userSHA256
     }

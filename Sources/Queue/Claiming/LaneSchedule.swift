@@ -111,7 +111,7 @@ struct LaneSchedule: Sendable {
 /// The numbers by which a worker decides which lanes to ask, and when.
 public struct ClaimRules: Sendable, Equatable {
   /// How many claims begin with each priority.
-  public var shares: LaneShares
+  var shares: LaneShares
   /// How long a lane that was found empty is left out while others have jobs.
   var emptyLanePause: Duration
   /// How long a scan mark may run ahead before it falls back.

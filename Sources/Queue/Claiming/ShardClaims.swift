@@ -121,7 +121,7 @@ public struct PublishedMark: Sendable, Equatable {
   public var furthest: Int64
 
   /// A mark with its parts.
-  public init(scanFrom: Int64, furthest: Int64) {
+  init(scanFrom: Int64, furthest: Int64) {
     self.scanFrom = scanFrom
     self.furthest = furthest
   }
@@ -132,7 +132,7 @@ public struct LaneClaim: Sendable, Equatable {
   /// The lane.
   public var lane: Lane
   /// The virtual time from which to look.
-  public var from: Int64
+  var from: Int64
   /// How many jobs at most.
   public var limit: Int
   /// Of these, how many whose images have to be cleaned first.

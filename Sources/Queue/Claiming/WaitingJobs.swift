@@ -8,7 +8,7 @@ public struct BoundedCount: Sendable, Equatable, CustomStringConvertible {
   /// Whether that is all.
   public var isExact: Bool
   /// Whether it is about right, where it is not exact; else there are more.
-  public var isAbout: Bool
+  var isAbout: Bool
 
   /// A count, exact unless told otherwise.
   public init(_ value: Int, isExact: Bool = true, isAbout: Bool = false) {
@@ -27,7 +27,7 @@ public struct BoundedCount: Sendable, Equatable, CustomStringConvertible {
   }
 
   /// A count that stopped at one more than the bound.
-  package init(counted: Int, bound: Int) {
+  init(counted: Int, bound: Int) {
     self.init(min(counted, bound), isExact: counted <= bound)
   }
 }
@@ -74,5 +74,5 @@ public struct WaitingJobs: Sendable {
 
 extension Lane {
   /// The numbers of all lanes.
-  package static var codes: [Int16] { AnalysisKind.allCases.flatMap(Lane.all(of:)).map(\.code).sorted() }
+  static var codes: [Int16] { AnalysisKind.allCases.flatMap(Lane.all(of:)).map(\.code).sorted() }
 }

@@ -5,11 +5,11 @@ public import Support
 public struct WorkerIdentity: Sendable, Equatable {
   /// 32 random bytes, new for each process. The database knows the worker by a number that it makes of them and of the
   /// login: whoever has another login or another secret is another worker, and reaches none of this one's leases.
-  public let secret: Secret
+  let secret: Secret
   /// The machine's name.
-  public let host: String
+  let host: String
   /// The process's number.
-  public let pid: Int32
+  let pid: Int32
   /// The program's version.
   public let version: String
 

@@ -8,11 +8,11 @@ public struct CompletedJob: Sendable, Equatable {
   /// The job.
   public var job: JobID
   /// What the model answered.
-  public var analysis: Analysis
+  var analysis: Analysis
   /// How many calls of the endpoint the attempt took.
   public var calls: Int
   /// How long the call took, in milliseconds.
-  public var callMilliseconds: Int
+  var callMilliseconds: Int
   /// The endpoint's name.
   public var endpoint: String
 
@@ -51,10 +51,10 @@ public struct EndedJobs: Sendable, Equatable {
   /// Ended by this call.
   public var ended: Set<JobID>
   /// Still held, since somebody else's open transaction holds the job: the call is to be made again for them.
-  public var busy: Set<JobID>
+  var busy: Set<JobID>
 
   /// The outcome of a call.
-  public init(ended: Set<JobID>, busy: Set<JobID> = []) {
+  init(ended: Set<JobID>, busy: Set<JobID> = []) {
     self.ended = ended
     self.busy = busy
   }
@@ -74,7 +74,7 @@ public struct CompletionOutcome: Sendable, Equatable {
   public var unrecorded: [JobID: String] = [:]
 
   /// An outcome of nothing.
-  public init() {}
+  init() {}
 }
 
 /// Writes conditions as the JSON that the database keeps, straight to UTF-8.
@@ -137,7 +137,7 @@ public struct FailedAttempt: Sendable, Equatable {
   /// The job.
   public var job: JobID
   /// Whether and when it is tried again.
-  public var decision: RetryDecision
+  var decision: RetryDecision
   /// What kind of failure it was.
   public var failureClass: FailureClass
   /// The endpoint's code; nil when there was none.
@@ -145,13 +145,13 @@ public struct FailedAttempt: Sendable, Equatable {
   /// What happened; no secrets, no image, bounded.
   public var message: String
   /// The endpoint's number of the error; nil when there was none.
-  public var errorID: String?
+  var errorID: String?
   /// The HTTP status; nil when there was none.
   public var status: Int?
   /// How many calls of the endpoint the attempt took.
   public var calls: Int
   /// Whether the endpoint may have counted a call that brought nothing.
-  public var maybeCounted: Bool
+  var maybeCounted: Bool
   /// The endpoint's name; nil when none was called.
   public var endpoint: String?
 

@@ -10,9 +10,9 @@ public enum RetryDecision: Sendable, Equatable {
 /// When a failed attempt is tried again: exponential backoff with full jitter, by the class of failure.
 public struct RetryPolicy: Sendable, Equatable {
   /// The longest delay after the first attempt.
-  public var base: Duration
+  var base: Duration
   /// The longest delay after any attempt.
-  public var cap: Duration
+  var cap: Duration
   /// The longest delay of an attempt that did not count, which therefore does not grow.
   var freeCap: Duration
   /// The longest time that an endpoint may ask for.
@@ -59,12 +59,12 @@ public struct RetryPolicy: Sendable, Equatable {
   }
 
   /// The longest delay after an attempt: the base doubled for each attempt before it, up to the cap.
-  public func ceiling(attempt: Int) -> Duration {
+  func ceiling(attempt: Int) -> Duration {
     Backoff(base: base, cap: cap).ceiling(attempt: attempt)
   }
 
   /// Whether a failure of the class can never be mended by trying again.
-  public static func isFinal(_ failureClass: FailureClass) -> Bool {
+  static func isFinal(_ failureClass: FailureClass) -> Bool {
     switch failureClass {
     case .permanent, .redirect, .expired, .store: true
     case .notSent, .outcomeUnknown, .invalidAnswer, .credentials, .permission, .serviceLimit, .overload,
@@ -75,7 +75,7 @@ public struct RetryPolicy: Sendable, Equatable {
 
   /// Whether a failure of the class counts as an attempt of the job: not when nothing was sent, when the fault
   /// is the service account's, or when the endpoint only asks for later.
-  public static func consumes(_ failureClass: FailureClass) -> Bool {
+  static func consumes(_ failureClass: FailureClass) -> Bool {
     switch failureClass {
     case .notSent, .credentials, .permission, .serviceLimit, .overload: false
     case .outcomeUnknown, .invalidAnswer, .permanent, .server, .redirect, .image, .expired,

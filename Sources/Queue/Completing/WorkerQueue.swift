@@ -127,7 +127,7 @@ public struct FailureOutcome: Sendable, Equatable {
   public var unrecorded: [JobID: String] = [:]
 
   /// An outcome of nothing.
-  public init() {}
+  init() {}
 }
 
 /// What became of jobs that were to be released.
@@ -140,7 +140,7 @@ public struct ReleaseOutcome: Sendable, Equatable {
   public var unrecorded: [JobID: String] = [:]
 
   /// An outcome of nothing.
-  public init() {}
+  init() {}
 }
 
 extension FailedAttempt {

@@ -141,7 +141,7 @@ public struct ClockComparison: Sendable, Equatable {
   ///   - sent: this machine's clock when the question left, in seconds since 1970.
   ///   - received: this machine's clock when the answer came.
   ///   - server: what the server's clock said between the two.
-  public init(sent: Double, received: Double, server: Double) {
+  init(sent: Double, received: Double, server: Double) {
     ahead = (sent + received) / 2 - server
     uncertainty = max(0, received - sent) / 2
   }

@@ -12,7 +12,7 @@ public struct MigrationSource: Sendable {
     public var text: String
 
     /// A migration with its parts.
-    public init(number: Int, name: String, text: String) {
+    init(number: Int, name: String, text: String) {
       self.number = number
       self.name = name
       self.text = text
@@ -27,7 +27,7 @@ public struct MigrationSource: Sendable {
     public var text: String
 
     /// A group with its parts.
-    public init(name: String, text: String) {
+    init(name: String, text: String) {
       self.name = name
       self.text = text
     }
@@ -36,12 +36,12 @@ public struct MigrationSource: Sendable {
   /// The migrations by number.
   public let migrations: [Migration]
   /// The function groups by name.
-  public let functions: [FunctionGroup]
+  let functions: [FunctionGroup]
   /// The number of the last migration of the baseline, which is the schema of version 1.0 and is applied as a whole; 0
   /// where there is none.
   public let baseline: Int
   /// The checksums of the baseline's migrations, by number.
-  public let baselineChecksums: [Int: String]
+  let baselineChecksums: [Int: String]
   /// What is run at the end of every migration; nil for nothing.
   let finally: String?
 

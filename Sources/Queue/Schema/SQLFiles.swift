@@ -26,7 +26,7 @@ public enum SQLFiles {
 
   /// The numbered migrations in the order in which they are applied: the number before the first
   /// underscore, the file's name without its ending, and its text.
-  public static var migrations: [(number: Int, name: String, text: String)] {
+  static var migrations: [(number: Int, name: String, text: String)] {
     embeddedSQL
       .compactMap { path, text -> (Int, String, String)? in
         guard path.hasPrefix("migrations/"), path.hasSuffix(".sql") else { return nil }

@@ -87,7 +87,7 @@ extension Row {
   }
 
   /// A moment in seconds since 1970; nil for NULL.
-  package func secondsIfPresent(_ column: some ColumnKey) throws(PostgreSQLError) -> Double? {
+  func secondsIfPresent(_ column: some ColumnKey) throws(PostgreSQLError) -> Double? {
     try timestampIfPresent(column)?.secondsSince1970
   }
 }

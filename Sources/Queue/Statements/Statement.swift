@@ -133,7 +133,7 @@ public struct AuditActor: Sendable, Equatable {
   /// The user of the operating system.
   public var user: String?
   /// The machine.
-  public var host: String?
+  var host: String?
   /// Why, as the operator wrote it.
   public var reason: String?
 

@@ -18,7 +18,7 @@ public struct Delivery: Sendable, Equatable, Decodable {
   /// When the job ended, in seconds since 1970.
   public let at: Double
   /// How often it has been tried, this time included.
-  public let attempts: Int
+  let attempts: Int
   /// What was found, a JSON object; nil where the webhook does not receive it.
   public let findings: String?
 }
@@ -31,13 +31,13 @@ public struct DeliveryOutcome: Sendable, Equatable {
   }
 
   /// The event's number.
-  public let event: Int64
+  let event: Int64
   /// What came of it.
   public let kind: Kind
   /// Why it failed; no part of the address but the host is in it.
   public let failure: String?
   /// How long the receiver wants to be left alone.
-  public let delay: Duration?
+  let delay: Duration?
 
   /// What came of an event.
   public init(_ event: Int64, _ kind: Kind, failure: String? = nil, delay: Duration? = nil) {

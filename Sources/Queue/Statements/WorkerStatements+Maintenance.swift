@@ -103,7 +103,7 @@ public struct RescueOutcome: Sendable, Equatable, Decodable {
   public var dead: Int
 
   /// An outcome with its numbers.
-  public init(leases: Int, requeued: Int, dead: Int) {
+  init(leases: Int, requeued: Int, dead: Int) {
     self.leases = leases
     self.requeued = requeued
     self.dead = dead

@@ -42,7 +42,7 @@ public struct WorkerStatements: Sendable {
   private static let failure = SQLFunction("fail", 14, "o_job", "o_outcome")
 
   /// Records failed attempts and what is to become of their jobs.
-  public func fail(_ attempts: [FailedAttempt]) -> Statement<[JobID: FailOutcome]> {
+  func fail(_ attempts: [FailedAttempt]) -> Statement<[JobID: FailOutcome]> {
     Statement(
       Self.failure,
       [
@@ -64,7 +64,7 @@ public struct WorkerStatements: Sendable {
 
   /// Releases jobs that were not tried; consumes nothing. Answers those that were still held and are released, and those
   /// that are busy.
-  public func release(_ jobs: [HeldJob], delay: Duration = .zero) -> Statement<EndedJobs> {
+  func release(_ jobs: [HeldJob], delay: Duration = .zero) -> Statement<EndedJobs> {
     Statement(
       SQLFunction("release", 5, "o_back", "o_busy"),
       [

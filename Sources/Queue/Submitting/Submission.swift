@@ -27,7 +27,7 @@ public enum SubmittedImage: Sendable, Equatable {
   }
 
   /// How the bytes are encrypted; nil when they are not, or there are none.
-  public var storedKey: StoredKey? {
+  var storedKey: StoredKey? {
     if case .bytes(_, _, _, _, _, let storedKey) = self { storedKey } else { nil }
   }
 }
@@ -39,7 +39,7 @@ public struct Submission: Sendable, Equatable {
   /// What to look for.
   public var kind: AnalysisKind
   /// How soon it is wanted.
-  public var priority: Priority
+  var priority: Priority
   /// The image.
   public var image: SubmittedImage
   /// The idempotency key: the same key of the same user gives the same job; nil for none, and then a
@@ -86,13 +86,13 @@ public struct SubmitLimits: Sendable, Equatable {
   /// Image bytes in one call, unless one image alone is larger.
   var maximumBytes: Int
   /// Jobs in one call.
-  public var maximumCount: Int
+  var maximumCount: Int
   /// How often each job may be tried, from 1 to 100.
-  public var maxAttempts: Int
+  var maxAttempts: Int
   /// How long one call may take.
-  public var deadline: Duration
+  var deadline: Duration
   /// How often a call is made again that the server refused for a passing reason.
-  public var repeats: Int
+  var repeats: Int
   /// How long a call is made again and again while the server is away: over its restart, for instance.
   public var patience: Duration
   /// The least time between two notifications of the workers.

@@ -3,27 +3,24 @@ import Glibc
 /// What went wrong with a file, a setting or a call of the system. It never carries a secret or its text.
 public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of failure.
-  public struct Code: Sendable, Hashable, CustomStringConvertible {
-    private enum Kind: String { case unreadable, unwritable, syntax, unknownKey, notPrivate, invalid, system }
-    private let kind: Kind
-
+  public enum Code: String, Sendable, CustomStringConvertible {
     /// A file cannot be opened or read.
-    public static let unreadable = Code(kind: .unreadable)
+    case unreadable
     /// A file cannot be made, written, synced or renamed.
-    public static let unwritable = Code(kind: .unwritable)
+    case unwritable
     /// A line of a file is not of the form it should be.
-    public static let syntax = Code(kind: .syntax)
+    case syntax
     /// A configuration file has a key that the program does not know.
-    public static let unknownKey = Code(kind: .unknownKey)
+    case unknownKey
     /// A file with a secret can be read by others.
-    public static let notPrivate = Code(kind: .notPrivate)
+    case notPrivate
     /// A value is not what it should be.
-    public static let invalid = Code(kind: .invalid)
+    case invalid
     /// A call of the system failed.
-    static let system = Code(kind: .system)
+    case system
 
     /// The kind as a word.
-    public var description: String { kind.rawValue }
+    public var description: String { rawValue }
   }
 
   /// The kind of failure.

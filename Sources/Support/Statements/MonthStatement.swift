@@ -180,7 +180,7 @@ public struct MonthStatement: Sendable, Equatable, Codable {
     var under, at, over: Int64
 
     /// A plan.
-    public init(_ plan: String, limit: Int64?, used: Int64, under: Int64, at: Int64, over: Int64) {
+    init(_ plan: String, limit: Int64?, used: Int64, under: Int64, at: Int64, over: Int64) {
       self.plan = plan
       self.limit = limit
       self.used = used

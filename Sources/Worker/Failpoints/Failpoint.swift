@@ -43,7 +43,7 @@ public enum Failpoint: String, Sendable, CaseIterable {
 
 #if DEBUG
   /// What happens at a failpoint.
-  public enum FailpointAction: Sendable, Equatable {
+  enum FailpointAction: Sendable, Equatable {
     /// The process gets SIGKILL.
     case kill
     /// The process gets SIGSTOP and goes on when it gets SIGCONT.

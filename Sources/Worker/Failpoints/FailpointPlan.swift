@@ -1,24 +1,23 @@
 #if DEBUG
-  public import Support
+  internal import Support
 
   /// Which failpoints do what, and at which time that they are reached.
   ///
   /// A value: who reaches a failpoint is told the actions and carries them out.
-  public struct FailpointPlan: Sendable, Equatable {
+  struct FailpointPlan: Sendable, Equatable {
     /// One `name(job=ID)=action@n` of the plan.
-    public struct Rule: Sendable, Equatable {
+    struct Rule: Sendable, Equatable {
       /// Where.
-      public var failpoint: Failpoint
+      var failpoint: Failpoint
       /// Only when it is about this job; nil for every job.
       var job: JobID?
       /// What happens.
-      public var action: FailpointAction
+      var action: FailpointAction
       /// At which time that the rule's failpoint is reached, from 1; nil for every time.
-      public var occasion: Int?
+      var occasion: Int?
 
       /// A rule with its parts.
-      public init(_ failpoint: Failpoint, job: JobID? = nil, _ action: FailpointAction, occasion: Int? = nil)
-      {
+      init(_ failpoint: Failpoint, job: JobID? = nil, _ action: FailpointAction, occasion: Int? = nil) {
         self.failpoint = failpoint
         self.job = job
         self.action = action
@@ -32,7 +31,7 @@
     private var counts: [Int]
 
     /// A plan of which nothing has happened yet.
-    public init(_ rules: [Rule]) {
+    init(_ rules: [Rule]) {
       self.rules = rules
       counts = Array(repeating: 0, count: rules.count)
     }
@@ -40,7 +39,7 @@
     /// Takes note that a failpoint is reached, and says what is to happen there.
     ///
     /// - Parameter jobs: The jobs that it is about.
-    public mutating func reached(_ failpoint: Failpoint, jobs: [JobID] = []) -> [FailpointAction] {
+    mutating func reached(_ failpoint: Failpoint, jobs: [JobID] = []) -> [FailpointAction] {
       var actions: [FailpointAction] = []
       for (index, rule) in rules.enumerated() where rule.failpoint == failpoint {
         if let job = rule.job, !jobs.contains(job) { continue }
@@ -53,7 +52,7 @@
   }
 
   /// What is wrong with the text of a plan.
-  public struct FailpointTextError: Error, Sendable, Equatable, CustomStringConvertible {
+  struct FailpointTextError: Error, Sendable, Equatable, CustomStringConvertible {
     /// What is wrong, where, and what may stand there.
     public let description: String
   }
@@ -64,7 +63,7 @@
     ///
     /// After the name, `(job=ID)` confines the rule to one job; after the action, `@n` to the nth time. The
     /// actions are `kill`, `stop`, `crash`, `error` and `delay:MS`.
-    public init(_ text: String) throws(FailpointTextError) {
+    init(_ text: String) throws(FailpointTextError) {
       var rules: [Rule] = []
       for part in text.split(separator: ",", omittingEmptySubsequences: false) {
         rules.append(try Rule(Self.trimmed(part)))

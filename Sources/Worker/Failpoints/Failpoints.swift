@@ -20,7 +20,7 @@ public struct Failpoints: Sendable {
     }
 
     /// The failpoints of a plan, whose delays pass on the loop.
-    public init(_ plan: FailpointPlan, loop: EventLoop, log: Log) {
+    init(_ plan: FailpointPlan, loop: EventLoop, log: Log) {
       state = FailpointState(plan, loop: loop, log: log)
     }
 

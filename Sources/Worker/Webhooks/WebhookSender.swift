@@ -123,9 +123,9 @@ struct WebhookMessage: Sendable, Equatable {
 /// How a worker notifies webhooks of ended jobs.
 public struct WebhookSettings: Sendable {
   /// How often what is due is looked for.
-  public var every: Duration = .seconds(1)
+  var every: Duration = .seconds(1)
   /// How long a receiver has for its whole answer.
-  public var deadline: Duration = .seconds(15)
+  var deadline: Duration = .seconds(15)
   /// How many receivers are sent something at the same time.
   var receivers = 8
   /// How many events one receiver is sent at the same time.

@@ -2,7 +2,7 @@ internal import HTTPTransfer
 internal import Support
 
 /// A host, or all hosts below a name, from which images may be fetched, and at which port.
-public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
+struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
   /// Why a text names no host, to be read after it.
   public struct Fault: Error, Sendable, Equatable {
     /// `is not …`.
@@ -17,7 +17,7 @@ public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
   private static let usualPort = 443
 
   /// Reads `images.example.org`, `*.example.org` (what is below it, not itself), either with a port behind it.
-  public init(_ text: String) throws(Fault) {
+  init(_ text: String) throws(Fault) {
     isWildcard = text.hasPrefix("*.")
     let host = isWildcard ? String(text.dropFirst(2)) : text
     guard !host.contains(where: { "/\\?#@*%".contains($0) }), let parts = URLParts("https://\(host)/") else {
@@ -51,11 +51,11 @@ public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
 /// The address of an image, read and allowed by name; where the name leads is not known yet.
 ///
 /// All but the host may be a secret (a signed address lets in whoever has it), so that it shows the host alone.
-public struct RemoteAddress: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+struct RemoteAddress: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
   /// The host as libcurl will use it.
-  public let host: String
+  let host: String
   /// The address as it is requested.
   let url: String
 
@@ -63,7 +63,7 @@ public struct RemoteAddress: Sendable, Hashable, CustomStringConvertible, Custom
   ///
   /// - Parameter network: From which it is fetched; that of a test may speak no TLS.
   /// - Throws: `invalid` or `notAllowed`.
-  public init(
+  init(
     _ text: String, among hosts: [AllowedHost], in network: NetworkDependencies = .system
   ) throws(RemoteImageError) {
     guard let parts = URLParts(text) else { throw .invalid }
@@ -79,7 +79,7 @@ public struct RemoteAddress: Sendable, Hashable, CustomStringConvertible, Custom
   }
 
   /// The host of an address, for naming it, whether it is allowed or not; nil when it is malformed.
-  public static func host(of text: String) -> String? { URLParts(text)?.host }
+  static func host(of text: String) -> String? { URLParts(text)?.host }
 
   /// The host alone.
   public var description: String { host }

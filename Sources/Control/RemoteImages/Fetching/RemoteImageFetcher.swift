@@ -1,5 +1,5 @@
 internal import EventLoop
-public import HTTPTransfer
+import HTTPTransfer
 internal import Support
 
 /// Fetches images from hosts that are allowed, and from nowhere else.
@@ -160,7 +160,7 @@ struct FetchLimits: Sendable, Equatable {
 }
 
 /// What fetching takes from the machine round it.
-public struct NetworkDependencies: Sendable {
+struct NetworkDependencies: Sendable {
   var resolver: NameResolver
   /// A file of certificate authorities (PEM) in place of the system's.
   var certificateAuthorityFile: String?
@@ -174,7 +174,7 @@ public struct NetworkDependencies: Sendable {
   var allowsPlainHTTP = false
 
   /// Dependencies of the caller's own.
-  public init(
+  init(
     resolver: NameResolver, certificateAuthorityFile: String? = nil, now: @escaping @Sendable () -> Double
   ) {
     self.resolver = resolver
@@ -183,7 +183,7 @@ public struct NetworkDependencies: Sendable {
   }
 
   /// The machine's own.
-  public static let system = NetworkDependencies(
+  static let system = NetworkDependencies(
     resolver: .system,
     now: { UnixTime.now.secondsSince1970 })
 

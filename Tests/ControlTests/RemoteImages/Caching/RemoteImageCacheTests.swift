@@ -117,7 +117,7 @@ struct RemoteImageCacheTests {
     try await Setting().with([server.host]) { (cache) async throws in
       let urls = (0..<40).map { server.url($0 % 10 == 3 ? "/missing/\($0)" : "/\($0 % 20)") }
       await cache.prefetch(urls + ["https://elsewhere.org/"], atOnce: 4) { place, failure in
-        told.withLock { $0[place] = failure?.code.name ?? "ready" }
+        told.withLock { $0[place] = failure?.code.rawValue ?? "ready" }
       }
       #expect(open.withLock { $0.most } == 4)
       let found = told.withLock { $0 }
