@@ -93,7 +93,7 @@ struct ManualPage {
     // One page says when each command ends with a code: that of the program, which has all commands.
     let hasCases = commands.count == 1 && !command.subcommands.isEmpty
     return [".SH EXIT STATUS"]
-      + ExitCode.all.filter(named.contains).flatMap { code in
+      + ExitCode.allCases.filter(named.contains).flatMap { code in
         [".TP", "\\fB\(code.code)\\fR", escapedLine(code.sentence)]
           + (hasCases && !code.cases.isEmpty ? [escapedLine(code.cases)] : [])
       }

@@ -1,14 +1,14 @@
-package import Support
+import Support
 
 /// A statement on pages of A4.
 ///
 /// It is laid out twice: first to count the pages, since each one says how many there are, and then to draw them.
-package struct StatementPrint {
+struct StatementPrint {
   let statement: MonthStatement
   let words: StatementWords
 
   /// A statement and the SHA-256 of its data.
-  package init(_ statement: MonthStatement, sha256: String) {
+  init(_ statement: MonthStatement, sha256: String) {
     self.statement = statement
     words = StatementWords(statement, sha256: sha256)
   }
@@ -22,7 +22,7 @@ package struct StatementPrint {
     static let (bottom, footer) = (785.0, 800.0)
   }
 
-  package func pdf() throws(PrintingError) -> [UInt8] {
+  func pdf() throws(PrintingError) -> [UInt8] {
     let canvas = try PDFCanvas(width: Paper.width, height: Paper.height)
     canvas.describe(
       title: "\(words.title), \(StatementWords.short(statement.holder.name)), \(words.month)",
@@ -132,10 +132,10 @@ package struct StatementPrint {
 }
 
 /// Why there is no PDF, without a word of what is in it.
-package struct PrintingError: Error {
-  package let message: String
+struct PrintingError: Error {
+  let message: String
   /// What to do about it, where that is known.
-  package let advice: String?
+  let advice: String?
 
   init(_ message: String, advice: String? = nil) {
     self.message = message

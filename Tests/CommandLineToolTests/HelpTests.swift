@@ -124,8 +124,8 @@ struct HelpTests {
 
   @Test("every exit code has its number and a sentence of its own")
   func exitCodes() {
-    #expect(ExitCode.all.map(\.code) == [0, 1, 3, 4, 5, 6, 7, 8, 9, 64, 66, 69, 70, 75, 77])
-    #expect(Set(ExitCode.all.map(\.sentence)).count == ExitCode.all.count)
-    #expect(ExitCode.all.allSatisfy { $0.sentence.hasSuffix(".") })
+    #expect(ExitCode.allCases.map(\.code) == [0, 1, 3, 4, 5, 6, 7, 8, 9, 64, 66, 69, 70, 75, 77])
+    #expect(Set(ExitCode.allCases.map(\.sentence)).count == ExitCode.allCases.count)
+    #expect(ExitCode.allCases.allSatisfy { $0.sentence.hasSuffix(".") })
   }
 }

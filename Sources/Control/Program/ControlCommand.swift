@@ -24,7 +24,7 @@ struct ControlCommand: Sendable {
       if keepsEnd { codes.insert(.endNotKept) }
     }
     if feature != nil { codes.formUnion([.refused, .unreadableInput]) }
-    let exitCodes = ExitCode.all.filter(codes.contains)
+    let exitCodes = ExitCode.allCases.filter(codes.contains)
     build = { dependencies in
       var body: (@Sendable (Context) async throws -> ExitCode)?
       if let run {
@@ -93,7 +93,7 @@ public enum ControlProgram {
       ReconcileCommand.command, AuditCommand.command, PurgeCommand.command, EraseCommand.command,
       DoctorCommand.command, ServeCommand.command,
     ],
-    exitCodes: ExitCode.all)
+    exitCodes: ExitCode.allCases)
 }
 
 /// What a command gets: what it was given, and all that it may know of the process round it.

@@ -4,10 +4,7 @@ import Support
 /// Why there is no report.
 public struct ReportsError: Error, CustomStringConvertible {
   /// The kinds of failure.
-  public enum Code: String, Sendable, CustomStringConvertible {
-    /// The name of the code.
-    public var description: String { rawValue }
-
+  public enum Code: String, Sendable {
     /// PostgreSQL knows no zone of that name.
     case unknownZone
     /// What was asked for is not there, this login does not see it, or it cannot be answered so.

@@ -3,7 +3,7 @@ import Glibc
 /// What went wrong with a file, a setting or a call of the system. It never carries a secret or its text.
 public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of failure.
-  public enum Code: String, Sendable, CustomStringConvertible {
+  public enum Code: String, Sendable {
     /// A file cannot be opened or read.
     case unreadable
     /// A file cannot be made, written, synced or renamed.
@@ -19,8 +19,6 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A call of the system failed.
     case system
 
-    /// The kind as a word.
-    public var description: String { rawValue }
   }
 
   /// The kind of failure.

@@ -164,7 +164,7 @@ struct DocumentTests {
     for name in settings { #expect(page.contains("| `\(name)` |"), "\(name)") }
   }
 
-  @Test("the manual page of analysisctl has every exit code, and when it comes", arguments: ExitCode.all)
+  @Test("the manual page of analysisctl has every exit code, and when it comes", arguments: ExitCode.allCases)
   func exitCodes(code: ExitCode) throws {
     let page = ControlProgram.tool().text(of: .manual(["analysisctl"])).replacing("\\-", with: "-")
     #expect(page.contains("\n\\fB\(code.code)\\fR\n\(code.sentence)\n\(code.cases)"))

@@ -29,14 +29,6 @@ struct MarkupTests {
     #expect(("<ul>\(rows)\(none)\(3)</ul>" as HTML).markup == "<ul><li>a</li><li>b</li>3</ul>")
   }
 
-  @Test("An address escapes its query, and leaves out what has no value")
-  func addresses() {
-    #expect(
-      HTML.address("/audit", [("by", "ä b&c=d"), ("action", nil), ("user", "")])
-        == "/audit?by=%C3%A4%20b%26c%3Dd")
-    #expect(HTML.address("/audit", []) == "/audit")
-  }
-
   @Test(
     "A chart's scale is 1, 2 or 5 times a power of ten",
     arguments: [(0, 1), (0.07, 0.1), (3, 5), (12, 20), (501, 1000)])
@@ -56,15 +48,6 @@ struct MarkupTests {
     for text in ["0b57a4", "#0b57a", "#0b57a44", "#0b57ag", "#", "", "red", "#-b57a4", "#٠b57a4"] {
       #expect(Colour(text) == nil)
     }
-    for disc in HTML.discColours {
-      #expect(try #require(Colour(disc)).contrast(with: white) >= Colour.leastContrast)
-    }
-  }
-
-  @Test("A disc shows initials, which are never markup")
-  func disc() {
-    #expect(HTML.disc(of: "<&").markup.contains(">&lt;&amp;</text></svg>"))
-    #expect(HTML.disc(of: "AB") == HTML.disc(of: "AB"))
   }
 
   @Test("Shares are drawn with their intervals, escaped, within the drawing, and told in words")

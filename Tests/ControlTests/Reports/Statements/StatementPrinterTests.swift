@@ -1,10 +1,10 @@
 import Foundation
 import TestSupport
 import Testing
-import statement_printer
 
 @testable import Control
 @testable import Support
+@testable import statement_printer
 
 @Suite("The program statement-printer")
 struct StatementPrinterTests {
