@@ -142,7 +142,7 @@ extension InputDefinition {
 }
 
 /// Breaks a text into lines of at most `width` columns, at spaces; a longer word gets a line of its own.
-public func wrapped(_ text: String, to width: Int) -> [String] {
+func wrapped(_ text: String, to width: Int) -> [String] {
   var lines: [String] = []
   var line = ""
   for word in text.split(whereSeparator: { $0 == " " || $0 == "\n" }) {

@@ -1,16 +1,15 @@
-import CommandLineTool
 import Support
 
 /// Rows in aligned columns. Every cell is made printable, so a name out of the database cannot move the cursor.
-struct Table: Sendable {
+public struct Table: Sendable {
   /// Which side a column's texts stand on.
-  enum Alignment: Sendable {
+  public enum Alignment: Sendable {
     case left
     case right
   }
 
   /// A column's heading and manner.
-  struct Column: Sendable {
+  public struct Column: Sendable {
     let title: String
     let alignment: Alignment
     let shrinks: Bool
@@ -20,7 +19,7 @@ struct Table: Sendable {
     /// Makes a column. One that `shrinks` is cut where the table is wider than the terminal. One that `wraps` goes on
     /// in the next line instead: it names the row, and is never cut. One that `mayGo` is left out where that is not
     /// enough, the last first.
-    init(
+    public init(
       _ title: String, alignment: Alignment = .left, shrinks: Bool = false, wraps: Bool = false,
       mayGo: Bool = false
     ) {
@@ -40,20 +39,20 @@ struct Table: Sendable {
   private static let gap = 2
 
   /// Makes an empty table.
-  init(_ columns: [Column]) {
+  public init(_ columns: [Column]) {
     self.columns = columns
   }
 
   /// How many rows there are.
-  var count: Int { rows.count }
+  public var count: Int { rows.count }
 
   /// Adds a row; missing cells are empty, surplus ones are left out.
-  mutating func add(_ cells: [Cell]) {
+  public mutating func add(_ cells: [Cell]) {
     rows.append(columns.indices.map { $0 < cells.count ? cells[$0] : Cell("") })
   }
 
   /// The table as lines, not wider than `width` where that is given and the shrinking columns allow it.
-  func render(width: Int? = nil, paint: Paint = Paint(false)) -> String {
+  public func render(width: Int? = nil, paint: Paint = Paint(false)) -> String {
     if let width, let narrower = narrowed(to: width) { return narrower.render(width: width, paint: paint) }
     let widths = fitted(to: width)
     let header = line(columns.map { Cell($0.title, .bold) }, widths, paint)
@@ -133,30 +132,30 @@ struct Table: Sendable {
 }
 
 /// One cell of a table.
-struct Cell: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
+public struct Cell: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
   let text: String
   let colour: Paint.Colour?
 
   /// A text, perhaps in a colour.
-  init(_ text: String, _ colour: Paint.Colour? = nil) {
+  public init(_ text: String, _ colour: Paint.Colour? = nil) {
     self.text = printable(text)
     self.colour = colour
   }
 
   /// A number, perhaps in a colour.
-  init(_ number: some BinaryInteger, _ colour: Paint.Colour? = nil) {
+  public init(_ number: some BinaryInteger, _ colour: Paint.Colour? = nil) {
     self.init(String(number), colour)
   }
 
   /// A text.
-  init(stringLiteral text: String) {
+  public init(stringLiteral text: String) {
     self.init(text)
   }
 }
 
 /// Breaks a text that is printable into lines of at most `width` columns, at spaces; a longer word within itself. One
 /// line at least.
-func paragraph(_ text: String, to width: Int) -> [String] {
+public func paragraph(_ text: String, to width: Int) -> [String] {
   let lines = wrapped(text, to: width).flatMap { Table.broken($0, to: width) }
   return lines.isEmpty ? [""] : lines
 }
