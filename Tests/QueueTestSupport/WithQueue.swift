@@ -12,10 +12,8 @@ extension DatabaseTemplate {
   package static func migrated(
     _ name: String, then fill: @escaping @Sendable (ConnectionPool) async throws -> Void = { _ in }
   ) -> DatabaseTemplate {
-    DatabaseTemplate(name) { conninfo in
-      try await withQueue(
-        in: TestDatabase(conninfo: conninfo, name: name, isHostile: HostileSettings.isOn), connections: 1
-      ) { queue in
+    DatabaseTemplate(name) { database in
+      try await withQueue(in: database, connections: 1) { queue in
         _ = try await Migrator(queue.pool).migrate()
         try await fill(queue.pool)
       }
@@ -61,7 +59,7 @@ package func withQueue<R>(
   on cluster: ServerCluster, through proxy: FaultProxy? = nil, _ body: (QueueFixture) async throws -> R
 ) async throws -> R {
   let database = TestDatabase(conninfo: cluster.conninfo(), name: "postgres")
-  try await DatabaseTemplate.migrated.prepare(database.conninfo)
+  try await DatabaseTemplate.migrated.prepare(database)
   return try await withQueue(in: database) { queue in
     try await body(queue.reached(by: proxy?.conninfo() ?? database.conninfo))
   }

@@ -22,13 +22,9 @@ struct AttackedDatabase: Sendable {
     }
   }
 
-  private static let template = DatabaseTemplate("attacked") { conninfo in
-    try await DatabaseTemplate.migrated.prepare(conninfo)
-    try await withQueue(
-      in: TestDatabase(conninfo: conninfo, name: "attacked", isHostile: HostileSettings.isOn), connections: 4
-    ) { queue in
-      try await fill(queue)
-    }
+  private static let template = DatabaseTemplate("attacked") { database in
+    try await DatabaseTemplate.migrated.prepare(database)
+    try await withQueue(in: database, connections: 4) { queue in try await fill(queue) }
   }
 
   private static func fill(_ queue: QueueFixture) async throws {

@@ -249,7 +249,6 @@ struct DoctorPoolerTests {
     async throws
   {
     try await withQueue { (queue) async throws in
-      try await queue.execute(HostileSettings.cure(for: "DATABASE \(queue.database.name)"))
       try await withPooler(to: queue.database.conninfo, settings: ["pool_mode": mode]) { pooler in
         let pooled = queue.reached(by: pooler.conninfo(database: queue.database.name))
         try await body(pooled, try TemporaryFolder())

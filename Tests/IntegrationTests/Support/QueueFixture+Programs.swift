@@ -17,9 +17,10 @@ extension QueueFixture {
   /// All that is in the database, as pg_dump writes it.
   func dump() async throws -> String {
     let program = try #require(ServerCluster.program("pg_dump"))
-    let ended = await
-      (try RunningProgram(
-        program, ["-d", database.conninfo], environment: ProcessInfo.processInfo.environment)).ended()
+    var environment = ProcessInfo.processInfo.environment
+    environment["PGOPTIONS"] = "-c bytea_output=hex"
+    let ended = await (try RunningProgram(program, ["-d", database.conninfo], environment: environment))
+      .ended()
     try #require(ended.status == 0, "\(ended.errors)")
     return String(decoding: ended.output, as: UTF8.self)
   }

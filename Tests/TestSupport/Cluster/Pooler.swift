@@ -113,6 +113,7 @@ public func withPooler<R>(
   to server: String, settings: [String: String] = [:], users: [String] = [],
   _ body: (Pooler) async throws -> R
 ) async throws -> R {
+  try await HostileSettings.remove(from: server)
   let pooler = try Pooler(to: server, settings: settings, users: users)
   let outcome: Result<R, any Error>
   do {

@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 public import PostgreSQL
 
@@ -43,6 +44,42 @@ public enum HostileSettings {
   /// - Parameter object: `DATABASE name` or `ROLE name IN DATABASE name`.
   public static func cure(for object: String) -> String {
     ofLogins.map { "ALTER \(object) SET \($0.name) = '\($0.value)';" }.joined(separator: "\n")
+  }
+
+  /// Takes them from a database and its logins where they are on: what our programs tell a person to do who has a pooler
+  /// before it. Logins that are made later do not get them.
+  static func remove(from conninfo: String) async throws {
+    guard isOn else { return }
+    let loop = try EventLoop(name: "settings")
+    defer { loop.shutdown() }
+    let connection = try await Connection.connect(ConnectionConfiguration(conninfo), on: loop)
+    try await connection.execute(
+      script: """
+        DO $$
+        DECLARE v_set record;
+        BEGIN
+          FOR v_set IN
+            SELECT d.datname, r.rolname FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
+              LEFT JOIN pg_roles r ON r.oid = s.setrole
+             WHERE d.datname = current_database()
+          LOOP
+            EXECUTE CASE WHEN v_set.rolname IS NULL THEN format('ALTER DATABASE %I RESET ALL', v_set.datname)
+              ELSE format('ALTER ROLE %I IN DATABASE %I RESET ALL', v_set.rolname, v_set.datname) END;
+          END LOOP;
+        END $$
+        """)
+    await connection.close()
+  }
+
+  /// Whether a database has them.
+  static func areIn(_ database: some Queryable) async throws -> Bool {
+    guard isOn else { return false }
+    return try await database.query(
+      """
+      SELECT EXISTS (SELECT FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
+                      WHERE d.datname = current_database() AND s.setrole = 0)
+      """
+    ).single().bool(0)
   }
 
   /// By which a test's own connection is none the worse.

@@ -15,7 +15,7 @@ public func withLoginRole<R>(
   let role = name + "_" + suffix
   let membership = groups.isEmpty ? "" : " IN ROLE \(groups.joined(separator: ", "))"
   try await database.execute(script: "CREATE ROLE \(role) LOGIN\(membership)")
-  if HostileSettings.isOn {
+  if try await HostileSettings.areIn(database) {
     try await database.execute(script: HostileSettings.script(for: "ROLE \(role) IN DATABASE \(name)"))
   }
   let outcome: Result<R, any Error>

@@ -6,10 +6,10 @@ public struct DatabaseTemplate: Sendable {
   /// What distinguishes it: letters, digits and underscores.
   public let name: String
   /// Fills the empty database, and closes its connections to it.
-  public let prepare: @Sendable (_ conninfo: String) async throws -> Void
+  public let prepare: @Sendable (TestDatabase) async throws -> Void
 
   /// A template.
-  public init(_ name: String, prepare: @escaping @Sendable (_ conninfo: String) async throws -> Void) {
+  public init(_ name: String, prepare: @escaping @Sendable (TestDatabase) async throws -> Void) {
     self.name = name
     self.prepare = prepare
   }

@@ -85,9 +85,8 @@ public actor TestServer {
   /// the next major version or for who captures changes.
   private func empty() async throws -> String {
     guard getenv("ANALYSIS_TEST_PUBLICATION") != nil else { return "template0" }
-    let published = DatabaseTemplate("published") { conninfo in
-      let pool = ConnectionPool(
-        ConnectionConfiguration(conninfo), on: try EventLoop(name: "published"), size: 1)
+    let published = DatabaseTemplate("published") { database in
+      let pool = ConnectionPool(database.configuration, on: try EventLoop(name: "published"), size: 1)
       _ = try await pool.query("CREATE PUBLICATION everything FOR ALL TABLES")
       await pool.close()
     }
@@ -101,7 +100,9 @@ public actor TestServer {
       let name = "template_\(getpid())_\(template.name)"
       let empty = if let original { original } else { try await self.empty() }
       try await self.create(name, from: empty)
-      try await template.prepare(try await self.conninfo(database: name))
+      try await template.prepare(
+        TestDatabase(
+          conninfo: try await self.conninfo(database: name), name: name, isHostile: HostileSettings.isOn))
       return name
     }
     templates[template.name] = task

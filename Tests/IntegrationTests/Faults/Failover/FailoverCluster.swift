@@ -27,7 +27,8 @@ struct FailoverCluster {
       try await withQueue(in: TestDatabase(conninfo: primary.conninfo(), name: "postgres")) {
         try await $0.execute("CREATE DATABASE \(database)")
       }
-      try await DatabaseTemplate.migrated.prepare(primary.conninfo(database: database))
+      try await DatabaseTemplate.migrated.prepare(
+        TestDatabase(conninfo: primary.conninfo(database: database), name: database))
       try await withStandby(of: primary, named: "second", options) { standby in
         if isSynchronous { try await primary.set(["synchronous_standby_names": "second"]) }
         let both = TestDatabase(conninfo: conninfo(primary, standby), name: database)
