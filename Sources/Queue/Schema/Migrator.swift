@@ -66,7 +66,8 @@ public struct Migrator: Sendable {
       applied = try await Self.applied(while: "looking for the schema").run(on: database)
     } catch {
       // The table is not there or may not be read: asked for step by step, the error says what is amiss.
-      guard let state = (error.underlying as? PostgreSQLError)?.sqlState, ["42P01", "42501"].contains(state)
+      guard let cause = error.underlying as? PostgreSQLError,
+        cause.isSchemaLacking || cause.isPermissionDenied
       else { throw error }
       return try await self.state(in: database).compatibleVersion()
     }
