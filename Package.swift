@@ -118,7 +118,7 @@ let package = Package(
       "Worker", ["Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "Queue", "Endpoint", "Images"]),
     module(
       "Gateway",
-      ["Support", "EventLoop", "PostgreSQL", "HTTPServing", "Queue", "Images", "CommandLineTool"]),
+      ["Support", "EventLoop", "PostgreSQL", "HTTPServing", "Queue", "Images"]),
     module(
       "Control",
       [
@@ -184,7 +184,7 @@ let package = Package(
       [
         "Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "HTTPServing", "Queue", "Endpoint", "Images",
         "Worker", "Gateway", "Control", "StandIn", "CommandLineTool", "HTTPTestSupport", "TestSupport",
-        "QueueTestSupport", "image-decoder", "statement-printer",
+        "QueueTestSupport", "analysis-gateway", "image-decoder", "statement-printer",
       ]),
     tests(
       "StandInTests",

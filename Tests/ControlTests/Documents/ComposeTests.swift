@@ -7,6 +7,7 @@ import Testing
 @testable import Endpoint
 @testable import Gateway
 @testable import Queue
+@testable import analysis_gateway
 
 @Suite(
   "The compose file agrees with the programs",

@@ -6,6 +6,7 @@ import Testing
 @testable import Control
 @testable import Endpoint
 @testable import Gateway
+@testable import analysis_gateway
 
 @Suite("The documents agree with the tree")
 struct DocumentTests {

@@ -6,6 +6,7 @@ import Testing
 @testable import Control
 @testable import Endpoint
 @testable import Gateway
+@testable import analysis_gateway
 
 /// A command line of ours that a document, a unit or a cron file shows.
 private struct ShownCommand {

@@ -1,73 +1,73 @@
-public import CommandLineTool
-public import HTTPServing
-public import Images
-public import PostgreSQL
-internal import Support
+import CommandLineTool
+import HTTPServing
+import Images
+import PostgreSQL
+import Support
 
 /// The options of `analysis-gateway`. Each may also stand in the configuration file under its own name.
-public enum GatewayOptions {
+enum GatewayOptions {
   /// The version of the program.
-  public static let version = ProductVersion.current
+  static let version = ProductVersion.current
 
   /// `--database-connections`.
-  public static let connections = Option(
+  static let connections = Option(
     "database-connections", .int(in: 1...100), default: 8, key: "database-connections",
     help:
       "Connections to the database, beside the one that listens and the one that asks whether it is there.")
   /// `--listen`.
-  public static let listen = Option(
+  static let listen = Option(
     "listen", .listenAddress, default: ListenAddress(host: "127.0.0.1", port: 8090),
     environment: "ANALYSIS_LISTEN", key: "listen", help: "Where to listen; with port 0 on any free port.")
   /// `--behind-tls`.
-  public static let behindTLS = Flag(
+  static let behindTLS = Flag(
     "behind-tls", environment: "ANALYSIS_BEHIND_TLS", key: "behind-tls",
     help: "Say that apps reach it by HTTPS alone, through a proxy: then --listen may name any address.")
   /// `--tls-certificate`.
-  public static let certificate = Option<String?>(
+  static let certificate = Option<String?>(
     "tls-certificate", .path, environment: "ANALYSIS_TLS_CERTIFICATE", key: "tls-certificate",
     help:
       "File with the certificate and those of its authorities (PEM): apps are spoken to by TLS. Needs --tls-key."
   )
   /// `--tls-key`.
-  public static let privateKey = Option<String?>(
+  static let privateKey = Option<String?>(
     "tls-key", .path, environment: "ANALYSIS_TLS_KEY", key: "tls-key",
     help: "File (mode 0600) with the certificate's private key (PEM); a bare name is a service credential.")
   /// `--deadline`.
-  public static let deadline = Option(
+  static let deadline = Option(
     "deadline", .duration(in: .zero...(.seconds(120))), default: .seconds(25),
     environment: "ANALYSIS_DEADLINE",
     key: "deadline",
     help: "How long an app waits for its analysis; then it is answered 202 with an address to ask at.")
   /// `--grace`.
-  public static let grace = Option(
+  static let grace = Option(
     "grace", .duration(in: .zero...(.seconds(3600))), default: .seconds(30), key: "grace",
     help: "Time for requests that were accepted to finish after SIGTERM.")
   /// `--rate`.
-  public static let rate = Option(
+  static let rate = Option(
     "rate", .int(in: 0...1_000_000), default: 60, key: "rate",
     help:
       "Photos that a user may send at once, and then as many evenly over each minute; 0 for any number. A question counts "
       + "a tenth of one.")
   /// `--max-image`.
-  public static let maxImage = Option(
+  static let maxImage = Option(
     "max-image", .byteSize(in: 1...10_000_000), default: 10_000_000, key: "max-image",
     help: "Bytes of a photo at most.")
   /// `--max-dimension`.
-  public static let maxDimension = Option(
+  static let maxDimension = Option(
     "max-dimension", .int(in: 1...65_500), key: "max-dimension",
     help: "Scale photos down to so many pixels on the longer side.")
   /// `--photo-memory`.
-  public static let photoMemory = Option(
+  static let photoMemory = Option(
     "photo-memory", .byteSize(in: (16 << 20)...(64 << 30)), default: 256 << 20, key: "photo-memory",
     help: "Bytes of photos in memory at most, all apps together; beyond them 503 is answered.")
   /// `--connections`.
-  public static let clients = Option(
+  static let clients = Option(
     "connections", .int(in: 1...1_000_000), key: "connections",
     help:
       "Connections of apps at once; by default as many as the limit of open files allows, less some of its own."
   )
   /// `--allow-origin`.
-  public static let origins = Option<[String]>(
+  static let origins = Option<[String]>(
     repeating: "allow-origin",
     ValueFormat(
       name: "ORIGIN", read: { CrossOrigin.isOrigin($0) ? $0 : nil },
@@ -75,17 +75,17 @@ public enum GatewayOptions {
     key: "allow-origin",
     help: "A site whose pages may ask from a browser, such as https://app.example.org; without one none may.")
   /// `--key-file`.
-  public static let keyFile = Option(
+  static let keyFile = Option(
     "key-file", .path, environment: "ANALYSIS_KEY_FILE", key: "key-file",
     help:
       "File (mode 0600) with the keys under which photos are encrypted, by analysisctl keys; a bare name is a service "
       + "credential.")
   /// `--hear-ended`, `--no-hear-ended`.
-  public static let hearEnded = Flag(
+  static let hearEnded = Flag(
     "hear-ended", inverted: true, default: true, key: "hear-ended",
     help: "Hear on a connection of its own which jobs have ended, from workers with --notify-ended.")
   /// `--metrics`.
-  public static let metrics = ServiceOptions.metrics(port: 9466)
+  static let metrics = ServiceOptions.metrics(port: 9466)
 
   /// All of them, in the order of the help.
   static let inputs: [any Input] = [
@@ -96,7 +96,7 @@ public enum GatewayOptions {
   ]
 
   /// The command: what it does is the caller's.
-  public static func command(run: @escaping @Sendable (Context) async throws -> ExitCode) -> Command {
+  static func command(run: @escaping @Sendable (Context) async throws -> ExitCode) -> Command {
     Command(
       "analysis-gateway",
       abstract: "Takes photos from apps by HTTP, queues them, and answers as the analysis endpoint does.",
@@ -119,47 +119,5 @@ public enum GatewayOptions {
       inputs: inputs,
       exitCodes: [.done, .usage, .unreadableInput, .unreachable, .internalError, .permission],
       run: run)
-  }
-}
-
-/// Everything the gateway can be told before it starts.
-public struct GatewayConfiguration: Sendable {
-  /// Where the queue is.
-  public var database: ConnectionConfiguration
-  /// Connections to it, beside the one that listens.
-  public var connections = 8
-  /// How long an app waits for its analysis before it is given an address to ask at.
-  public var deadline: Duration = .seconds(25)
-  /// How long what was accepted may take when the gateway is stopped.
-  public var grace: Duration = .seconds(30)
-  /// Photos that a user may send at once, and then as many evenly over each minute; nil for as many as they like. A
-  /// question counts a tenth of one.
-  public var uploadsEachMinute: Int? = 60
-  /// How many times a user may read what was found, at once and then evenly over each minute: each is an entry of the
-  /// audit, of which the login may make 6000 in a minute for all users.
-  var readingsEachMinute = 60
-  /// Photos that are taken.
-  public var images = ImageLimits()
-  /// Bytes of photos in memory at most, as they come in and until they are stored.
-  public var photoMemory = 256 << 20
-  /// Under what photos are encrypted; nil to leave them in plaintext.
-  public var keys: KeyRing?
-  /// Whether ends of jobs are listened for on a connection of its own.
-  public var listens = true
-  /// How fast an app has to send.
-  var leastPace = HTTPDaemon.LeastPace()
-  /// Connections of apps at once.
-  public var clients = 1000
-  /// The other sites whose pages may ask (CORS), as browsers name them.
-  public var origins: [String] = []
-  /// For how long it is remembered whose a token is. A token that was revoked submits and reads nothing in that time
-  /// either: the database is asked anew by each call that does.
-  var userLife: Duration = .seconds(10)
-  /// How often the ends of jobs are asked for while somebody waits, where none is heard.
-  var lookEvery: Duration = .milliseconds(25)
-
-  /// The usual settings for a queue.
-  public init(database: ConnectionConfiguration) {
-    self.database = database
   }
 }
