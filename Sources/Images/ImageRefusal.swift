@@ -20,7 +20,7 @@ public struct ImageRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 
 extension ImageRefusal {
   /// The kinds of refusal.
-  public enum Code: String, Sendable, CustomStringConvertible {
+  public enum Code: String, Sendable, CaseIterable, CustomStringConvertible {
     /// The file has no bytes.
     case empty
     /// The file has more bytes than `ImageLimits.maxBytes`.
