@@ -1,3 +1,4 @@
+internal import HTTPServing
 public import Images
 public import PostgreSQL
 

@@ -59,6 +59,7 @@ private struct NameReader {
 
   mutating func areQualified() -> Bool {
     var before = ""
+    var endOfSelect = -1
     while index < text.count {
       let byte = text[index]
       if Self.isLetter(byte) {
@@ -68,6 +69,7 @@ private struct NameReader {
         if Self.comparing.contains(name) { return false }
         if !isQualified, before == "from" || isCall { return false }
         before = name
+        if name == "select" { endOfSelect = index }
       } else {
         switch byte {
         case UInt8(ascii: "'"): skip { $0 == UInt8(ascii: "'") }
@@ -75,6 +77,9 @@ private struct NameReader {
           skip { $0 == UInt8(ascii: "\n") }
         case UInt8(ascii: "$"), UInt8(ascii: ","), UInt8(ascii: "("), UInt8(ascii: ")"),
           UInt8(ascii: "0")...UInt8(ascii: "9"):
+          index += 1
+        // All columns; anywhere else it multiplies.
+        case UInt8(ascii: "*") where endOfSelect >= 0 && text[endOfSelect..<index].allSatisfy(Self.isBlank):
           index += 1
         case _ where Self.isBlank(byte): index += 1
         default: return false
