@@ -106,9 +106,10 @@ struct PhotoIntake: Sendable {
         .int64(stored.key?.keyID.value), .bytes(stored.key?.bytes),
       ], as: Submitted.self, while: "submitting a photo"
     ) { row -> Result<JobID, RefusedSubmit> in
-      guard ["created", "duplicate"].contains(row.outcome), let job = row.job else {
+      guard ["created", "duplicate"].contains(row.outcome) else {
         return .failure(RefusedSubmit(code: row.reason ?? "other", limit: row.limit, used: row.used))
       }
+      guard let job = row.job else { throw UnknownValue("job", row.outcome) }
       if row.woken == false { workers.submitted(in: token.shard) }
       return .success(job)
     }

@@ -11,7 +11,7 @@ actor KeyCache {
   private nonisolated let read: (@Sendable () throws(ImageEncryptionError) -> KeyRing)?
   private let loop: EventLoop
   private let log: Log
-  /// Keys that images named in vain; each is reported once, until it is there.
+  /// Keys that images name and that are missing; each is reported once, until it is there.
   private var missing: Set<Int64> = []
   private var reading: Task<Void, Never>?
   /// Not before, however many images name a key that is not there.

@@ -39,7 +39,7 @@ struct PageFailure: Error {
   var notice: HTML { Message(kind: .refused, text: message, advice: advice).html }
 }
 
-/// What a reader is told of what was asked for.
+/// What a reader sees where something could not be shown.
 struct Message: Sendable {
   enum Kind: Sendable {
     /// All of it was done.

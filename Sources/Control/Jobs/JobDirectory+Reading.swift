@@ -55,7 +55,7 @@ extension JobDirectory {
     return [try await shards.shard(of: user)]
   }
 
-  /// All that is kept of a job; nil when there is no such job. That its result is read, which tells of a person, is
+  /// All that is kept of a job; nil when there is no such job. That its result is read, which says something of a person, is
   /// recorded first.
   ///
   /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.

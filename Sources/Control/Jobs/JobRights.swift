@@ -55,7 +55,7 @@ extension JobChange {
   }
 
   /// The state of each of some jobs, and whether it can be changed so; jobs that the login does not see are left out. A
-  /// back-end is told of its own how they have ended, and that they are open before.
+  /// back-end sees of its own how they have ended, and that they are open before.
   func found(
     _ jobs: [JobID], _ context: DashboardContext
   ) async throws -> [JobID: (reason: JobChangeOutcome.Reason, isMeant: Bool)] {

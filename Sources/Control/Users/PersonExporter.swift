@@ -206,7 +206,7 @@ struct PersonExport: Sendable {
     mark = opened.export
   }
 
-  /// Hands over every job, a JSON object each, in the order in which they were submitted. The audit tells of it.
+  /// Hands over every job, a JSON object each, in the order in which they were submitted. The audit records it.
   func forEachJob(as actor: AuditActor?, _ body: (String) async throws -> Void) async throws {
     try await database.transaction(deadline: Self.patience) { transaction in
       if let actor { _ = try await transaction.query(actor.statement) }
@@ -234,7 +234,7 @@ struct PersonExport: Sendable {
     }
   }
 
-  /// So many images are read by one call, which the audit tells of.
+  /// So many images are read by one call, which the audit records.
   private static let pageSize = 100
 
   private func page(

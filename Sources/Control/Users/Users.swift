@@ -180,7 +180,7 @@ enum UsersRenameCommand {
       before under the new name too.
 
       The old name is refused from then on wherever a user is named, and no other user gets it until the person is \
-      erased: a back-end that still submits under it is told that there is no such user. The same user may be given \
+      erased: a back-end that still submits under it gets the answer that there is no such user. The same user may be given \
       it again. Only a hash of it is kept.
       """,
     examples: [

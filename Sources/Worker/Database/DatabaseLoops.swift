@@ -86,7 +86,7 @@ struct DatabaseLoops {
     return answer
   }
 
-  /// Takes back what claims took whose answer was lost. A failure is no matter: the next claim tells of it,
+  /// Takes back what claims took whose answer was lost. A failure does no harm: the next claim reports it,
   /// and what was taken comes back with its lease.
   private func disclaim() async {
     while let lost = await pipeline.with({ $0.leases.nextLostClaim() }) {

@@ -104,7 +104,7 @@ enum EndpointVerdict: Equatable {
 }
 
 extension CallFailure {
-  /// What is kept with the attempt: the message and what may be told of an unusable answer.
+  /// What is kept with the attempt: the message and what may be said of an unusable answer.
   var storedMessage: String { evidence.map { "\(message) \($0)" } ?? message }
 }
 

@@ -53,21 +53,17 @@ public enum HostileSettings {
     let loop = try EventLoop(name: "settings")
     defer { loop.shutdown() }
     let connection = try await Connection.connect(ConnectionConfiguration(conninfo), on: loop)
-    try await connection.execute(
-      script: """
-        DO $$
-        DECLARE v_set record;
-        BEGIN
-          FOR v_set IN
-            SELECT d.datname, r.rolname FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
-              LEFT JOIN pg_roles r ON r.oid = s.setrole
-             WHERE d.datname = current_database()
-          LOOP
-            EXECUTE CASE WHEN v_set.rolname IS NULL THEN format('ALTER DATABASE %I RESET ALL', v_set.datname)
-              ELSE format('ALTER ROLE %I IN DATABASE %I RESET ALL', v_set.rolname, v_set.datname) END;
-          END LOOP;
-        END $$
-        """)
+    // Those of PL/pgSQL stay: a session that has never heard of them cannot undo them either.
+    let names = all.map(\.0).filter { !$0.hasPrefix("plpgsql.") }
+    let objects = try await connection.query(
+      """
+      SELECT concat('ROLE ' || quote_ident(r.rolname) || ' IN ', 'DATABASE ', quote_ident(d.datname))
+        FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase LEFT JOIN pg_roles r ON r.oid = s.setrole
+       WHERE d.datname = current_database()
+      """)
+    for object in try objects.map({ try $0.string(0) }) {
+      try await connection.execute(script: names.map { "ALTER \(object) RESET \($0);" }.joined())
+    }
     await connection.close()
   }
 
@@ -77,7 +73,8 @@ public enum HostileSettings {
     return try await database.query(
       """
       SELECT EXISTS (SELECT FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
-                      WHERE d.datname = current_database() AND s.setrole = 0)
+                      WHERE d.datname = current_database() AND s.setrole = 0
+                        AND 'client_min_messages=log' = ANY (s.setconfig))
       """
     ).single().bool(0)
   }

@@ -135,7 +135,7 @@ BEGIN
       WHERE r.shard = p_shard AND r.lane BETWEEN v_first AND v_last
       LIMIT p_looks * 2) w;
     IF cardinality(o_set) = p_looks * 2 THEN
-      p_looks := p_looks / 2;          -- as many rows were read in vain
+      p_looks := p_looks / 2;          -- the rows that were read for nothing
       o_set := NULL;
       o_set_in := NULL;
     END IF;

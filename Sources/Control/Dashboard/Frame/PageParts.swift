@@ -59,20 +59,3 @@ extension HTML {
       """
   }
 }
-
-/// A text as it stands in an address: all but letters, digits and `-._~` is escaped (RFC 3986).
-func percentEncoded(_ text: String) -> String {
-  var encoded = ""
-  for byte in text.utf8 {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "~"):
-      encoded.unicodeScalars.append(Unicode.Scalar(byte))
-    default:
-      let digits = String(byte, radix: 16, uppercase: true)
-      encoded += digits.count == 1 ? "%0\(digits)" : "%\(digits)"
-    }
-  }
-  return encoded
-}
