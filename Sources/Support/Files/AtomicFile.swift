@@ -1,3 +1,4 @@
+import Clinux
 import Glibc
 
 /// The one writer of what a user names as output. A file appears whole or not at all: it is written beside its place,
