@@ -53,8 +53,8 @@ public enum HostileSettings {
     let loop = try EventLoop(name: "settings")
     defer { loop.shutdown() }
     let connection = try await Connection.connect(ConnectionConfiguration(conninfo), on: loop)
-    // Those of PL/pgSQL stay: a session that has never heard of them cannot undo them either.
-    let names = all.map(\.0).filter { !$0.hasPrefix("plpgsql.") }
+    // Not reset: what a test's own connection undoes has to be known to its session, through a pooler too.
+    try await connection.execute(script: "LOAD 'plpgsql'")
     let objects = try await connection.query(
       """
       SELECT concat('ROLE ' || quote_ident(r.rolname) || ' IN ', 'DATABASE ', quote_ident(d.datname))
@@ -62,7 +62,7 @@ public enum HostileSettings {
        WHERE d.datname = current_database()
       """)
     for object in try objects.map({ try $0.string(0) }) {
-      try await connection.execute(script: names.map { "ALTER \(object) RESET \($0);" }.joined())
+      try await connection.execute(script: all.map { "ALTER \(object) SET \($0.0) = '\($0.2)';" }.joined())
     }
     await connection.close()
   }
