@@ -7,7 +7,8 @@ import psycopg
 with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as db:
     with open("throat.jpg", "rb") as image:
         submitted = db.execute(
-            "SELECT outcome, reason, argument, job_id FROM analysis.submit_images(%s, %s, %s, %s)",
+            # %b sends the bytes as they are; as text the driver escapes them by a setting of the session.
+            "SELECT outcome, reason, argument, job_id FROM analysis.submit_images(%s, %s, %b, %s)",
             (["u1"], ["throat"], [image.read()], ["python-4711"]),
         )
     outcome, reason, argument, job = submitted.fetchone()
