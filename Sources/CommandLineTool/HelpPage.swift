@@ -1,6 +1,7 @@
 import Support
 
-/// The help of one command: what it does, examples, usage, inputs, subcommands, exit codes.
+/// The help of one command: what it does, examples, usage, inputs, subcommands, exit codes. The options of every command
+/// of a program have a page of their own.
 struct HelpPage {
   private let commands: [Command]
   private let width: Int
@@ -24,15 +25,55 @@ struct HelpPage {
   private var name: String { commands.map(\.name).joined(separator: " ") }
 
   var text: String {
-    let sections = [
-      wrapped("\(name): \(command.abstract)", to: width), examples, usage, discussion,
-      list("Arguments", command.arguments.map { ($0.synopsis, $0.fullHelp) }),
-      list("Subcommands", command.visibleSubcommands.map { ($0.name, $0.abstract) } + builtInSubcommands),
-      list("Options", entries(command.options) + builtInOptions),
-      list("Options of every subcommand", commands.dropLast().flatMap { entries($0.options) }),
-      list("Exit codes", command.exitCodes.map { (String($0.code), $0.sentence) }),
-    ]
-    return sections.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") }.joined(separator: "\n\n") + "\n"
+    let isGroup = !command.subcommands.isEmpty
+    return page(
+      [wrapped("\(name): \(command.abstract)", to: width)] + (isGroup ? [discussion] : [])
+        + [examples, usage] + (isGroup ? [] : [discussion]) + [
+          list("Arguments", command.arguments.map { ($0.synopsis, $0.fullHelp) })
+        ] + subcommands + [
+          list("Options", entries(isRootOfGroup ? [] : command.options) + builtInOptions)
+        ]
+        + commands.dropFirst().dropLast().map {
+          list("Options of every subcommand of '\($0.name)'", entries($0.options))
+        } + [
+          optionsOfEveryCommand, list("Exit codes", command.exitCodes.map { (String($0.code), $0.sentence) }),
+        ])
+  }
+
+  /// The subcommands alone, a line or two each.
+  var overview: String {
+    page(subcommands + [wrapped("Run '\(name) help COMMAND' for the help of one.", to: width)])
+  }
+
+  /// The options of every command of the program.
+  var options: String {
+    page([
+      wrapped("\(commands[0].name): Options of every command.", to: width),
+      list("Options", entries(commands[0].options)),
+    ])
+  }
+
+  private func page(_ sections: [[String]]) -> String {
+    sections.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") }.joined(separator: "\n\n") + "\n"
+  }
+
+  private var isRootOfGroup: Bool { commands.count == 1 && !command.subcommands.isEmpty }
+
+  private var optionsOfEveryCommand: [String] {
+    let options = commands[0].options.filter { !$0.isHidden }.map(\.spelling)
+    guard !commands[0].subcommands.isEmpty, let last = options.last else { return [] }
+    let names = options.count == 1 ? last : options.dropLast().joined(separator: ", ") + " and " + last
+    return wrapped("Every command takes \(names), too: see '\(commands[0].name) help options'.", to: width)
+  }
+
+  private var subcommands: [[String]] {
+    let entries = { (commands: [Command]) in commands.filter { !$0.isHidden }.map { ($0.name, $0.abstract) } }
+    guard !command.subjects.isEmpty else {
+      return [list("Subcommands", entries(command.subcommands) + builtInSubcommands)]
+    }
+    let widest = (command.subcommands.map(\.name) + builtInSubcommands.map(\.0)).map(displayWidth).max() ?? 0
+    return command.subjects.map { list($0.title, entries($0.commands), widest: widest) }
+      + [list("Help", builtInSubcommands, widest: widest)]
   }
 
   private var examples: [String] {
@@ -58,9 +99,9 @@ struct HelpPage {
 
   private var builtInSubcommands: [(String, String)] {
     guard !command.subcommands.isEmpty else { return [] }
-    let help = ("help", "Show the help of a subcommand.")
+    let help = ("help", "Show the help of a command, or with 'options' the options of every command.")
     return commands.count > 1
-      ? [help] : [("completions", "Print a completion script for bash, zsh or fish."), help]
+      ? [] : [("completions", "Print a completion script for bash, zsh or fish."), help]
   }
 
   private var builtInOptions: [(String, String)] {
@@ -73,9 +114,9 @@ struct HelpPage {
     options.filter { !$0.isHidden }.map { ($0.synopsis, $0.fullHelp) }
   }
 
-  private func list(_ title: String, _ entries: [(String, String)]) -> [String] {
+  private func list(_ title: String, _ entries: [(String, String)], widest: Int = 0) -> [String] {
     guard !entries.isEmpty else { return [] }
-    let widest = entries.map { displayWidth($0.0) }.max() ?? 0
+    let widest = max(widest, entries.map { displayWidth($0.0) }.max() ?? 0)
     let column = min(widest, Self.widestEntry, width - Self.narrowestHelp - 4)
     var lines = [paint.bold("\(title):")]
     for (entry, help) in entries {

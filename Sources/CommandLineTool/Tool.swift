@@ -34,6 +34,7 @@ public struct Tool: Sendable {
   public func text(of page: ToolPage, width: Int = 80, paint: Paint = Paint(false)) -> String {
     switch page {
     case .help(let path): HelpPage(root: root, path: path, width: width, paint: paint).text
+    case .options: HelpPage(root: root, path: [], width: width, paint: paint).options
     case .version: "\(root.name) \(version)\n"
     case .completions(let shell): shell.script(for: root)
     case .manual(let path): ManualPage(root: root, path: path, version: version).text
@@ -114,6 +115,11 @@ extension Tool {
 
   private func report(_ error: any Error, _ console: Console) -> ExitCode {
     switch error {
+    case let error as UsageError where error.isOfNoCommand:
+      let terminal = console.messagesTerminal
+      let page = HelpPage(root: root, path: [], width: terminal.width, paint: Paint(terminal))
+      console.show(painted: String(page.overview.dropLast()))
+      return .usage
     case let error as UsageError:
       console.say("\(root.name): \(error.description)")
       return .usage
@@ -144,6 +150,8 @@ public enum ToolRequest: Sendable {
 public enum ToolPage: Sendable, Equatable {
   /// The help of the command with this path.
   case help([String])
+  /// The options of every command.
+  case options
   /// The tool's name and version.
   case version
   case completions(Shell)

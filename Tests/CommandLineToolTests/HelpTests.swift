@@ -34,6 +34,10 @@ struct HelpTests {
       Sample.tool.text(of: .help(["shop"]), width: 80) == """
         shop: Submit images and look after their jobs.
 
+        The database is found by the usual PG* variables.
+
+        Secrets come from files.
+
         Examples:
           shop submit --window 8 photo.jpg
               One image, eight calls at once.
@@ -41,24 +45,24 @@ struct HelpTests {
         Usage:
           shop [options] <subcommand>
 
-        The database is found by the usual PG* variables.
-
-        Secrets come from files.
-
-        Subcommands:
+        Work:
           submit       Submit images.
           jobs         Look after jobs.
+
+        Accounts:
           report       Print a report.
+
+        Help:
           completions  Print a completion script for bash, zsh or fish.
-          help         Show the help of a subcommand.
+          help         Show the help of a command, or with 'options' the options of
+                       every command.
 
         Options:
-          -v, --verbose        Say more.
-              --[no-]progress  Show a progress bar. (default: on; environment:
-                               SHOP_PROGRESS; configuration: progress)
-              --config <FILE>  Configuration file. (environment: SHOP_CONFIG)
-          -h, --help           Show this help.
-              --version        Show the version.
+          -h, --help     Show this help.
+              --version  Show the version.
+
+        Every command takes --verbose, --progress and --config, too: see 'shop help
+        options'.
 
         Exit codes:
           0   Everything asked for was done.
@@ -86,13 +90,52 @@ struct HelpTests {
                             configuration: window)
           -h, --help        Show this help.
 
-        Options of every subcommand:
+        Every command takes --verbose, --progress and --config, too:
+        see 'shop help options'.
+
+        """)
+  }
+
+  @Test("the options of every command have a page of their own")
+  func options() throws {
+    guard case .show(let page) = try Sample.tool.parse(["help", "options"]) else {
+      Issue.record("nothing is shown")
+      return
+    }
+    #expect(
+      Sample.tool.text(of: page) == """
+        shop: Options of every command.
+
+        Options:
           -v, --verbose        Say more.
-              --[no-]progress  Show a progress bar. (default: on;
-                               environment: SHOP_PROGRESS;
-                               configuration: progress)
-              --config <FILE>  Configuration file. (environment:
-                               SHOP_CONFIG)
+              --[no-]progress  Show a progress bar. (default: on; environment:
+                               SHOP_PROGRESS; configuration: progress)
+              --config <FILE>  Configuration file. (environment: SHOP_CONFIG)
+
+        """)
+  }
+
+  @Test("the program alone shows its commands by subject, and ends as for a wrong command line")
+  func alone() async {
+    let (messages, output) = (MemoryWriter(), MemoryWriter())
+    let code = await Sample.tool.run(
+      [], environment: [:], console: Console(output: output, messages: messages))
+    #expect(code == .usage && output.text == "")
+    #expect(
+      messages.text == """
+        Work:
+          submit       Submit images.
+          jobs         Look after jobs.
+
+        Accounts:
+          report       Print a report.
+
+        Help:
+          completions  Print a completion script for bash, zsh or fish.
+          help         Show the help of a command, or with 'options' the options of
+                       every command.
+
+        Run 'shop help COMMAND' for the help of one.
 
         """)
   }

@@ -41,7 +41,10 @@ enum Sample {
     "shop", abstract: "Submit images and look after their jobs.",
     discussion: "The database is found by the usual PG* variables.\n\nSecrets come from files.",
     examples: [Example("shop submit --window 8 photo.jpg", "One image, eight calls at once.")],
-    inputs: [verbose, progress, config], subcommands: [submit, jobs, report, hidden],
+    inputs: [verbose, progress, config],
+    subjects: [
+      .init("Work", [submit, jobs]), .init("Accounts", [report, hidden]),
+    ],
     exitCodes: [.done, .jobFailed, .usage])
   static let tool = Tool(root, version: "1.2.3")
 

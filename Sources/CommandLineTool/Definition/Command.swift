@@ -11,6 +11,8 @@ public struct Command: Sendable {
   /// Its options and flags, which its subcommands take too, and its arguments.
   let inputs: [any Input]
   let subcommands: [Command]
+  /// The headings under which the help shows its subcommands; empty for one list.
+  let subjects: [Subject]
   /// The exit codes named in its help.
   let exitCodes: [ExitCode]
   /// Whether help and completion leave it out.
@@ -20,15 +22,17 @@ public struct Command: Sendable {
   /// Defines a command. `run` may be left out where subcommands do the work.
   public init(
     _ name: String, abstract: String, discussion: String = "", examples: [Example] = [],
-    inputs: [any Input] = [], subcommands: [Command] = [], exitCodes: [ExitCode] = [],
-    hidden: Bool = false, run: (@Sendable (Context) async throws -> ExitCode)? = nil
+    inputs: [any Input] = [], subcommands: [Command] = [], subjects: [Subject] = [],
+    exitCodes: [ExitCode] = [], hidden: Bool = false,
+    run: (@Sendable (Context) async throws -> ExitCode)? = nil
   ) {
     self.name = name
     self.abstract = abstract
     self.discussion = discussion
     self.examples = examples
     self.inputs = inputs
-    self.subcommands = subcommands
+    self.subcommands = subcommands + subjects.flatMap(\.commands)
+    self.subjects = subjects
     self.exitCodes = exitCodes
     isHidden = hidden
     self.run = run
@@ -41,6 +45,20 @@ public struct Command: Sendable {
   /// Every configuration key that this command or one below it reads.
   public var configurationKeys: Set<String> {
     subcommands.reduce(into: Set(options.compactMap(\.key))) { $0.formUnion($1.configurationKeys) }
+  }
+}
+
+extension Command {
+  /// A heading of the help, and the subcommands under it.
+  public struct Subject: Sendable {
+    let title: String
+    let commands: [Command]
+
+    /// Makes a heading with the subcommands under it.
+    public init(_ title: String, _ commands: [Command]) {
+      self.title = title
+      self.commands = commands
+    }
   }
 }
 

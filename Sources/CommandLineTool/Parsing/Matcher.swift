@@ -96,6 +96,7 @@ struct Matcher {
   private mutating func matchHelp() throws(UsageError) {
     for token in tokens {
       if token == .long(name: "man", value: nil) { return page = .manual(scope.path) }
+      if case .bare("options") = token, scope.commands.count == 1 { return page = .options }
       if case .bare(let word) = token, !scope.command.subcommands.isEmpty {
         scope.enter(try scope.subcommand(word))
       }

@@ -36,6 +36,12 @@ public struct UsageError: Error, Sendable, Equatable {
     self.problem = problem
     self.path = path
   }
+
+  /// Whether the program was run without a command.
+  var isOfNoCommand: Bool {
+    guard case .missingSubcommand = problem else { return false }
+    return path.count == 1
+  }
 }
 
 extension UsageError: CustomStringConvertible {

@@ -13,7 +13,8 @@ struct ControlCommand: Sendable {
   /// product that the program runs as has switched that off; one that does not read the product runs all the same.
   init(
     _ name: String, abstract: String, discussion: String = "", examples: [Example] = [],
-    inputs: [any Input] = [], subcommands: [ControlCommand] = [], exitCodes: [ExitCode] = [],
+    inputs: [any Input] = [], subcommands: [ControlCommand] = [],
+    subjects: [(title: String, commands: [ControlCommand])] = [], exitCodes: [ExitCode] = [],
     keepsEnd: Bool = true, feature: Feature? = nil, readsProduct: Bool = true,
     timerSuccesses: Set<ExitCode>? = nil,
     run: (@Sendable (ControlContext) async throws -> ExitCode)? = nil
@@ -39,7 +40,10 @@ struct ControlCommand: Sendable {
       return Command(
         name, abstract: abstract, discussion: discussion, examples: examples,
         inputs: inputs + (timerSuccesses == nil ? [] : [RunMetrics.file]),
-        subcommands: subcommands.map { $0.command(with: dependencies) }, exitCodes: exitCodes, run: body)
+        subcommands: subcommands.map { $0.command(with: dependencies) },
+        subjects: subjects.map { subject in
+          Command.Subject(subject.title, subject.commands.map { $0.command(with: dependencies) })
+        }, exitCodes: exitCodes, run: body)
     }
   }
 
@@ -82,16 +86,39 @@ public enum ControlProgram {
       Example("analysisctl report usage --month previous --out usage.csv", "Write last month's usage."),
     ],
     inputs: CommonOptions.all,
-    subcommands: [
-      MigrateCommand.command, RolesCommand.command, SubmitCommand.command, StatusCommand.command,
-      WatchCommand.command, BatchesCommand.command, JobsCommand.command, ReviewsCommand.command,
-      PauseCommand.command, ResumeCommand.command, UsersCommand.command, AccountCommand.command,
-      ClinicsCommand.command, ShareCommand.command, PlansCommand.command, SettingsCommand.command,
-      KeysCommand.command,
-      WebhooksCommand.command, ProductsCommand.command,
-      MonthCommand.command, ReportCommand.command, StatementCommand.command,
-      ReconcileCommand.command, AuditCommand.command, PurgeCommand.command, EraseCommand.command,
-      DoctorCommand.command, ServeCommand.command,
+    subjects: [
+      (
+        "Jobs",
+        [SubmitCommand.command, BatchesCommand.command, JobsCommand.command, ReviewsCommand.command]
+      ),
+      (
+        "Queue",
+        [
+          StatusCommand.command, WatchCommand.command, PauseCommand.command, ResumeCommand.command,
+          DoctorCommand.command, ServeCommand.command,
+        ]
+      ),
+      (
+        "People",
+        [
+          UsersCommand.command, ClinicsCommand.command, ShareCommand.command, AccountCommand.command,
+          WebhooksCommand.command, EraseCommand.command,
+        ]
+      ),
+      (
+        "Months and bills",
+        [
+          PlansCommand.command, MonthCommand.command, ReportCommand.command, StatementCommand.command,
+          ReconcileCommand.command,
+        ]
+      ),
+      (
+        "Installation",
+        [
+          MigrateCommand.command, RolesCommand.command, SettingsCommand.command, ProductsCommand.command,
+          KeysCommand.command, AuditCommand.command, PurgeCommand.command,
+        ]
+      ),
     ],
     exitCodes: ExitCode.allCases)
 }

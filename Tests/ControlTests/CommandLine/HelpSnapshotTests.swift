@@ -12,6 +12,13 @@ struct HelpSnapshotTests {
         analysisctl: Look after the analysis queue: submit images, watch jobs, print
         reports.
 
+        Every command reaches the database as libpq does: by --database, by the PG*
+        variables, a service file and a password file. An option comes before its
+        environment variable, and that before the configuration file.
+
+        Results go to standard output, messages to standard error. NO_COLOR turns
+        colours off.
+
         Examples:
           analysisctl migrate
               Make the schema, or bring it up to date.
@@ -29,102 +36,67 @@ struct HelpSnapshotTests {
         Usage:
           analysisctl [options] <subcommand>
 
-        Every command reaches the database as libpq does: by --database, by the PG*
-        variables, a service file and a password file. An option comes before its
-        environment variable, and that before the configuration file.
-
-        Results go to standard output, messages to standard error. NO_COLOR turns
-        colours off.
-
-        Subcommands:
-          migrate      Make the database's schema, or bring it up to date.
-          roles        Make the logins of an installation, and show what each login may
-                       do.
+        Jobs:
           submit       Submit images to be analysed.
-          status       Show what waits in the queue and who works on it.
-          watch        Show what happens in the queue, as it happens.
           batches      See how far what was submitted together is, wait for it, cancel
                        or retry it.
           jobs         List jobs, look at one, retry, cancel or uncancel some.
           reviews      Say whether an analysis is right, and see what others say.
+
+        Queue:
+          status       Show what waits in the queue and who works on it.
+          watch        Show what happens in the queue, as it happens.
           pause        Have no more jobs started: all, those of a type, or those for an
                        endpoint.
           resume       End a pause.
-          users        Add users, look at them, set plan, zone, months and name, and
-                       make their tokens.
-          account      Look after an account at the endpoint, and keep a user in step
-                       with it.
-          clinics      Add clinics, give users to them, and say which database role sees
-                       which.
-          share        Let a clinician or a carer read a user's analyses.
-          plans        Show the plans, add one, and set monthly limits and prices.
-          settings     Show the settings of the installation, and change them.
-          keys         Make, list, change and remove the keys under which images are
-                       encrypted.
-          webhooks     Send a message to an address when an analysis of a clinic or user
-                       has ended.
-          products     Show the products that this program serves, and check their
-                       files.
-          month        Show the months, and close them.
-          report       Print a month's usage, analyses, conditions, totals or reviews.
-          statement    Print what a clinic or a user is billed for a month.
-          reconcile    Recount everybody's use from the jobs themselves.
-          audit        Show who did what, and verify that nothing of it was changed.
-          purge        Remove what has been kept for as long as the settings say.
-          erase        Remove everything that is kept of a person.
           doctor       Look for what is wrong with the database, the workers and the
                        endpoint.
           serve        Serve the dashboard, the queue's metrics and its health by HTTP,
                        until it is stopped.
+
+        People:
+          users        Add users, look at them, set plan, zone, months and name, and
+                       make their tokens.
+          clinics      Add clinics, give users to them, and say which database role sees
+                       which.
+          share        Let a clinician or a carer read a user's analyses.
+          account      Look after an account at the endpoint, and keep a user in step
+                       with it.
+          webhooks     Send a message to an address when an analysis of a clinic or user
+                       has ended.
+          erase        Remove everything that is kept of a person.
+
+        Months and bills:
+          plans        Show the plans, add one, and set monthly limits and prices.
+          month        Show the months, and close them.
+          report       Print a month's usage, analyses, conditions, totals or reviews.
+          statement    Print what a clinic or a user is billed for a month.
+          reconcile    Recount everybody's use from the jobs themselves.
+
+        Installation:
+          migrate      Make the database's schema, or bring it up to date.
+          roles        Make the logins of an installation, and show what each login may
+                       do.
+          settings     Show the settings of the installation, and change them.
+          products     Show the products that this program serves, and check their
+                       files.
+          keys         Make, list, change and remove the keys under which images are
+                       encrypted.
+          audit        Show who did what, and verify that nothing of it was changed.
+          purge        Remove what has been kept for as long as the settings say.
+
+        Help:
           completions  Print a completion script for bash, zsh or fish.
-          help         Show the help of a subcommand.
+          help         Show the help of a command, or with 'options' the options of
+                       every command.
 
         Options:
-              --database <CONNINFO>       How to reach PostgreSQL: a URI or key=value
-                                          pairs, for instance service=analysis. Without
-                                          it the usual PG* variables count. A password
-                                          comes from a password file alone.
-                                          (environment: ANALYSIS_DATABASE;
-                                          configuration: database)
-              --database-proof <verified|as-given>
-                                          What a database server has to prove: verified
-                                          asks one on another machine for a certificate
-                                          in its name and one on this machine for SCRAM
-                                          or its socket's owner, as-given for what the
-                                          connection string says. (default: verified;
-                                          environment: ANALYSIS_DATABASE_PROOF;
-                                          configuration: database-proof)
-              --connect-timeout <DURATION>
-                                          How long to go on trying while the database
-                                          cannot be reached, for instance while a
-                                          standby takes over; 0s tries once. (default:
-                                          30s; environment: ANALYSIS_CONNECT_TIMEOUT;
-                                          configuration: connect-timeout)
-              --config <FILE>             A configuration file with lines of key =
-                                          value. (environment: ANALYSIS_CONFIG)
-              --audit-ends <FILE|journal>
-                                          Keep the end of the audit outside of the
-                                          database when a command has moved it: append
-                                          it to this file, or send it to the system's
-                                          journal. journal:NAME tells installations of a
-                                          machine apart. (environment:
-                                          ANALYSIS_AUDIT_ENDS; configuration:
-                                          audit-ends)
-              --products <FOLDER>         The folder of the products, a file NAME.conf
-                                          each. (environment: ANALYSIS_PRODUCTS;
-                                          configuration: products)
-              --as-product <NAME>         The product that this program runs as: its
-                                          name, colours, logo and features.
-                                          (environment: ANALYSIS_PRODUCT; configuration:
-                                          product)
-              --json                      Write results as JSON on standard output.
-              --log-level <trace|debug|info|notice|warning|error>
-                                          The least important message of the program and
-                                          the server that is shown. (default: warning;
-                                          environment: ANALYSIS_LOG_LEVEL;
-                                          configuration: log-level)
-          -h, --help                      Show this help.
-              --version                   Show the version.
+          -h, --help     Show this help.
+              --version  Show the version.
+
+        Every command takes --database, --database-proof, --connect-timeout, --config,
+        --audit-ends, --products, --as-product, --json and --log-level, too: see
+        'analysisctl help options'.
 
         Exit codes:
           0   Everything asked for was done.
@@ -303,50 +275,9 @@ struct HelpSnapshotTests {
                                           configuration: key-file)
           -h, --help                      Show this help.
 
-        Options of every subcommand:
-              --database <CONNINFO>       How to reach PostgreSQL: a URI or key=value
-                                          pairs, for instance service=analysis. Without
-                                          it the usual PG* variables count. A password
-                                          comes from a password file alone.
-                                          (environment: ANALYSIS_DATABASE;
-                                          configuration: database)
-              --database-proof <verified|as-given>
-                                          What a database server has to prove: verified
-                                          asks one on another machine for a certificate
-                                          in its name and one on this machine for SCRAM
-                                          or its socket's owner, as-given for what the
-                                          connection string says. (default: verified;
-                                          environment: ANALYSIS_DATABASE_PROOF;
-                                          configuration: database-proof)
-              --connect-timeout <DURATION>
-                                          How long to go on trying while the database
-                                          cannot be reached, for instance while a
-                                          standby takes over; 0s tries once. (default:
-                                          30s; environment: ANALYSIS_CONNECT_TIMEOUT;
-                                          configuration: connect-timeout)
-              --config <FILE>             A configuration file with lines of key =
-                                          value. (environment: ANALYSIS_CONFIG)
-              --audit-ends <FILE|journal>
-                                          Keep the end of the audit outside of the
-                                          database when a command has moved it: append
-                                          it to this file, or send it to the system's
-                                          journal. journal:NAME tells installations of a
-                                          machine apart. (environment:
-                                          ANALYSIS_AUDIT_ENDS; configuration:
-                                          audit-ends)
-              --products <FOLDER>         The folder of the products, a file NAME.conf
-                                          each. (environment: ANALYSIS_PRODUCTS;
-                                          configuration: products)
-              --as-product <NAME>         The product that this program runs as: its
-                                          name, colours, logo and features.
-                                          (environment: ANALYSIS_PRODUCT; configuration:
-                                          product)
-              --json                      Write results as JSON on standard output.
-              --log-level <trace|debug|info|notice|warning|error>
-                                          The least important message of the program and
-                                          the server that is shown. (default: warning;
-                                          environment: ANALYSIS_LOG_LEVEL;
-                                          configuration: log-level)
+        Every command takes --database, --database-proof, --connect-timeout, --config,
+        --audit-ends, --products, --as-product, --json and --log-level, too: see
+        'analysisctl help options'.
 
         Exit codes:
           0   Everything asked for was done.
