@@ -20,7 +20,7 @@ public final class Gateway: Sendable {
   let listeners = OpenByUser(atMost: 20)
   let waits: AnalysisWaits
   let intake: PhotoIntake
-  let workers: WorkerCaller
+  let workers: HintSender<Int16>
   let meters: GatewayMeters
   let log: Log
   /// Those who listen to what becomes of a job.
@@ -51,7 +51,13 @@ public final class Gateway: Sendable {
     rate = RateLimit(eachMinute: configuration.uploadsEachMinute)
     readings = RateLimit(eachMinute: configuration.readingsEachMinute)
     waits = AnalysisWaits(database, log, meters, lookEvery: configuration.lookEvery)
-    workers = WorkerCaller(database)
+    // Shards whose jobs were submitted too soon after others for their own transaction to wake a worker. One that is not
+    // woken is no matter: workers look by themselves.
+    workers = HintSender(on: database.loop) { shards in
+      for shard in Set(shards).sorted() {
+        try? await WorkerStatements.notifyWorkers(shard: shard).run(on: database)
+      }
+    }
     intake = PhotoIntake(
       database: database, limits: configuration.images, keys: configuration.keys, rules: rules,
       workers: workers, log: log)
@@ -66,13 +72,13 @@ public final class Gateway: Sendable {
 
   /// What goes on beside the requests, until the task is cancelled.
   public func run() async {
-    let (database, rules, workers) = (database, rules, workers)
-    let listener = EndListener(
-      configuration: configuration.database, loop: database.loop, log: log, waits: waits)
+    let (database, rules, workers, waits, listened) = (
+      database, rules, workers, waits, configuration.database
+    )
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await workers.run() }
       group.addTask { await rules.keep(database) }
-      if configuration.listens { group.addTask { await listener.run() } }
+      if configuration.listens { group.addTask { await waits.listen(listened) } }
     }
   }
 

@@ -22,7 +22,7 @@ struct PhotoIntake: Sendable {
   let limits: ImageLimits
   let keys: KeyRing?
   let rules: SentImageRules
-  let workers: WorkerCaller
+  let workers: HintSender<Int16>
   let decoders = ImageDecoders()
   let log: Log
 
@@ -110,7 +110,7 @@ struct PhotoIntake: Sendable {
         return .failure(RefusedSubmit(code: row.reason ?? "other", limit: row.limit, used: row.used))
       }
       guard let job = row.job else { throw UnknownValue("job", row.outcome) }
-      if row.woken == false { workers.submitted(in: token.shard) }
+      if row.woken == false { workers.add([token.shard]) }
       return .success(job)
     }
     return try await persistently { () async throws(JobQueueError) in try await statement.run(on: database) }

@@ -34,7 +34,7 @@ public struct AnalysisWorker: Sendable {
       identity: WorkerIdentity(host: host, pid: processID, version: version, using: &generator),
       auditActor: AuditActor(user: user, host: host), loop: loop, log: log, metrics: metrics,
       failpoints: failpoints, databases: databases, outage: DatabaseOutage(loop: loop),
-      ended: configuration.notifiesEnded ? EndedNotifier(databases.leases, log: log) : nil)
+      ended: configuration.notifiesEnded ? databases.endedSender(log) : nil)
     monitor = WorkerMonitor(metrics)
   }
 

@@ -24,7 +24,7 @@ struct WorkerContext: Sendable {
   /// Whether the database is away.
   let outage: DatabaseOutage
   /// Notifies of the jobs that have ended; nil where nobody wants to know.
-  let ended: EndedNotifier?
+  let ended: HintSender<(shard: Int16, job: JobID)>?
   /// The shards to go round; none before the database has answered.
   var shards: [Int16] = []
 
@@ -62,6 +62,18 @@ struct WorkerDatabases {
     leases = pool(1)
     store = pool(1)
     images = pool(Self.imageConnections)
+  }
+
+  /// Notifies whoever listens of jobs that have ended, outside of the statements that store them: on the connection of the
+  /// heartbeats, which has nothing to do for seconds on end. None of them waits longer than a second for it.
+  func endedSender(_ log: Log) -> HintSender<(shard: Int16, job: JobID)> {
+    HintSender(on: leases.loop) { [leases] jobs in
+      do throws(JobQueueError) {
+        try await WorkerStatements.notifyEnded(jobs).run(on: leases, deadline: .seconds(1))
+      } catch {
+        log.debug("The notification of ended jobs failed", ["error": .string(error.description)])
+      }
+    }
   }
 
   func close() async {

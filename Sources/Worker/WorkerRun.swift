@@ -45,7 +45,7 @@ struct WorkerRun {
         }
       }
     }
-    await context.ended?.notify()
+    await context.ended?.flush()
     if context.configuration.drainHorizon != nil, !requests.isStopped { await courier?.deliverLast() }
     await publishMarks()
     let summary = await summary(drain)
@@ -86,7 +86,16 @@ struct WorkerRun {
     if let courier { add { await courier.run() } }
     if let ended = context.ended { add { await ended.run() } }
     if context.configuration.listens {
-      addInside { await WakeUpListener(context: context, pipeline: pipeline).run() }
+      let listener = QueueListener(
+        context.databases.control.configuration, [.jobs], on: context.loop, log: context.log)
+      add {
+        // An idle worker begins at once instead of at its next poll. The text is the shard; whoever notifies by other
+        // means may say nothing.
+        await listener.run(
+          while: { await pipeline.stage == .running },
+          pause: { await context.outage.wait(orPauseFor: $0) },
+          heard: { await pipeline.wakeUp(Int16($0)) })
+      }
     }
     add { await obey(requests) }
     if let horizon = context.configuration.drainHorizon {

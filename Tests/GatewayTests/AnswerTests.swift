@@ -70,7 +70,7 @@ struct AnswerTests {
       ("0:1,2,3", [1, 2, 3]), ("12:7", [7]), ("", []), ("x", []), ("0:", []), ("0:a,-1,2", [2]),
     ] as [(String, [Int64])])
   func hints(payload: String, jobs: [Int64]) {
-    #expect(EndListener.jobs(payload).map(\.value) == jobs)
+    #expect(AnalysisWaits.jobs(payload).map(\.value) == jobs)
   }
 
   @Test(

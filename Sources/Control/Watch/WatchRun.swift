@@ -51,8 +51,12 @@ struct WatchRun: RepeatedLook {
   }
 
   mutating func run() async throws -> ExitCode {
-    let hints = WatchHints(session, bell)
-    let listening = Task(executorPreference: session.loop) { await hints.run() }
+    let listener = QueueListener(session.database.configuration, [.jobs, .ended], on: session.loop, log: nil)
+    let bell = bell
+    let listening = Task(executorPreference: session.loop) {
+      // Only a help, where looking every second finds everything. What happened before it listened was not heard.
+      await listener.run(changed: { if $0 { bell.ring() } }, heard: { _ in bell.ring() })
+    }
     let outcome: Result<ExitCode, any Error>
     do { outcome = .success(try await watch()) } catch { outcome = .failure(error) }
     listening.cancel()
@@ -100,48 +104,6 @@ struct WatchRun: RepeatedLook {
     }
     for (kind, events) in many.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       try session.view.show(EventSum(kind: kind, count: events.count, at: events.last?.at ?? 0, in: seconds))
-    }
-  }
-}
-
-/// Rings when somebody says that something has happened. Only a help: where it is not heard, looking every second finds
-/// everything.
-private struct WatchHints: Sendable {
-  private let session: ControlSession
-  private let bell: Bell
-
-  init(_ session: ControlSession, _ bell: Bell) {
-    (self.session, self.bell) = (session, bell)
-  }
-
-  func run() async {
-    var retries = RetryPauses(.database, least: .milliseconds(100))
-    while !Task.isCancelled {
-      if let connection = try? await Connection.connect(session.database.configuration, on: session.loop) {
-        let isHeard = await listen(connection)
-        await connection.close()
-        guard isHeard else { return }
-        retries.reset()
-      }
-      try? await session.loop.sleep(for: retries.next())
-    }
-  }
-
-  /// Listens until the connection is lost; false where nothing is heard: through a pooler, and on a standby.
-  private func listen(_ connection: Connection) async -> Bool {
-    do {
-      guard try await connection.isDirect() else { return false }
-      let jobs = try await connection.listen(QueueChannel.jobs.rawValue)
-      let ended = try await connection.listen(QueueChannel.ended.rawValue)
-      // What happened before it listened.
-      bell.ring()
-      await withTaskGroup(of: Void.self) { group in
-        group.addTask { for await _ in jobs { bell.ring() } }
-        group.addTask { for await _ in ended { bell.ring() } }
-      }
-      return true
-    } catch {
-      return error.isConnectionLoss || error.isTransient
     }
   }
 }

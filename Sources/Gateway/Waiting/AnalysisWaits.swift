@@ -2,7 +2,6 @@ internal import EventLoop
 internal import PostgreSQL
 internal import Queue
 internal import Support
-internal import Synchronization
 
 /// A job that somebody waits for, who has shown that it is theirs.
 struct WaitTicket: Sendable, Hashable {
@@ -75,13 +74,29 @@ actor AnalysisWaits {
     }
   }
 
-  /// Somebody says that jobs have ended.
-  func hint(_ jobs: [JobID]) {
+  /// Hears which jobs have ended, where workers say so (`--notify-ended`): a hint to look at once. Where nothing is heard,
+  /// looking every few milliseconds finds every end. Until the task is cancelled.
+  nonisolated func listen(_ configuration: ConnectionConfiguration) async {
+    await QueueListener(configuration, [.ended], on: loop, log: log).run(
+      changed: { if !$0 { await self.setHears(false) } },
+      heard: { payload in
+        // Not before the first: without --notify-ended there is none.
+        await self.setHears(true)
+        await self.hint(Self.jobs(payload))
+      })
+  }
+
+  /// The jobs of a hint, `SHARD:JOB,JOB,…`; none of anything else.
+  static func jobs(_ payload: String) -> [JobID] {
+    guard let colon = payload.firstIndex(of: ":") else { return [] }
+    return payload[payload.index(after: colon)...].split(separator: ",").compactMap { JobID(String($0)) }
+  }
+
+  private func hint(_ jobs: [JobID]) {
     if jobs.contains(where: { waitedFor[$0] != nil }) { bell.ring() }
   }
 
-  /// Whether ends of jobs are heard.
-  func setHears(_ hears: Bool) {
+  private func setHears(_ hears: Bool) {
     self.hears = hears
     bell.ring()
   }
@@ -199,92 +214,5 @@ actor AnalysisWaits {
     }
     return try await StoredAnalysis.reading(reading, Array(Set(jobs.map(\.token))), shard: shard)
       .run(on: database)
-  }
-}
-
-/// Hears which jobs have ended, where workers say so (`--notify-ended`): a hint to look at once. Where nothing is heard,
-/// looking every few milliseconds finds every end.
-struct EndListener: Sendable {
-  let configuration: ConnectionConfiguration
-  let loop: EventLoop
-  let log: Log
-  let waits: AnalysisWaits
-
-  func run() async {
-    var retries = RetryPauses(Backoff(base: .milliseconds(500), cap: .seconds(30)), least: .milliseconds(100))
-    while !Task.isCancelled {
-      do {
-        let connection = try await Connection.connect(configuration, on: loop)
-        guard try await connection.isDirect() else {
-          log.notice("Ends of jobs are not heard through a pooler; looking finds every one")
-          await connection.close()
-          return
-        }
-        let notifications = try await connection.listen(QueueChannel.ended.rawValue)
-        retries.reset()
-        for await notification in notifications {
-          // Not before the first: without --notify-ended there is none.
-          await waits.setHears(true)
-          await waits.hint(Self.jobs(notification.payload))
-        }
-        await connection.close()
-      } catch {
-        log.debug("Ends of jobs cannot be heard; looking goes on", ["error": .string("\(error)")])
-      }
-      await waits.setHears(false)
-      try? await loop.sleep(for: retries.next())
-    }
-  }
-
-  /// The jobs of a hint, `SHARD:JOB,JOB,…`; none of anything else.
-  static func jobs(_ payload: String) -> [JobID] {
-    guard let colon = payload.firstIndex(of: ":") else { return [] }
-    return payload[payload.index(after: colon)...].split(separator: ",").compactMap { JobID(String($0)) }
-  }
-}
-
-/// Wakes the workers of shards whose jobs were submitted too soon after others for their own transaction to do so: for all
-/// of some milliseconds together.
-struct WorkerCaller: Sendable {
-  /// Notifications of all databases of a server are committed one after the other.
-  private static let pause: Duration = .milliseconds(10)
-
-  private final class Shards: Sendable {
-    private let shards = Mutex<Set<Int16>>([])
-
-    func add(_ shard: Int16) { _ = shards.withLock { $0.insert(shard) } }
-
-    func take() -> [Int16] {
-      shards.withLock { shards in
-        defer { shards = [] }
-        return shards.sorted()
-      }
-    }
-  }
-
-  private let database: ConnectionPool
-  private let bell: Bell
-  private let shards = Shards()
-
-  init(_ database: ConnectionPool) {
-    self.database = database
-    bell = Bell(loop: database.loop)
-  }
-
-  /// A job was submitted, and nobody was woken for it.
-  func submitted(in shard: Int16) {
-    shards.add(shard)
-    bell.ring()
-  }
-
-  /// Wakes workers until the task is cancelled. One that cannot be sent is no matter: workers look by themselves.
-  func run() async {
-    while !Task.isCancelled {
-      await bell.wait()
-      for shard in shards.take() {
-        try? await WorkerStatements.notifyWorkers(shard: shard).run(on: database)
-      }
-      try? await database.loop.sleep(for: Self.pause)
-    }
   }
 }

@@ -198,7 +198,7 @@ struct DatabaseLoops {
       }
       left.completed = []
       await pipeline.stored { $0.stored(jobs, outcome) }
-      context.ended?.add(outcome.stored.union(outcome.rejected.keys), in: left.shard)
+      context.ended?.add(outcome.stored.union(outcome.rejected.keys).map { (shard: left.shard, job: $0) })
       await context.failpoints.pass(.afterStore, jobs.map(\.job))
     }
     if !left.failed.isEmpty {
@@ -208,7 +208,7 @@ struct DatabaseLoops {
       }
       left.failed = []
       await pipeline.stored { $0.stored(attempts, outcome) }
-      context.ended?.add(outcome.ended.filter { $0.value == .dead }.keys, in: left.shard)
+      context.ended?.add(outcome.ended.filter { $0.value == .dead }.keys.map { (shard: left.shard, job: $0) })
       await context.failpoints.pass(.afterStore, attempts.map(\.job))
     }
     if !left.released.isEmpty {

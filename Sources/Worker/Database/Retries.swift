@@ -21,8 +21,6 @@ struct Retries {
   private static let backoff = Backoff(base: .milliseconds(100), cap: .seconds(2))
   /// A right is granted by a person: there is no hurry, and each refusal is a line in the server's log.
   private static let permissionBackoff = Backoff(base: .milliseconds(100), cap: .seconds(30))
-  /// What is only a help is not missed for some seconds.
-  private static let helpBackoff = Backoff(base: .milliseconds(500), cap: .seconds(30))
   /// How long to leave alone what the role's rights do not allow, and what an older schema does not have.
   static let refusedFor: Duration = .seconds(60)
 
@@ -33,8 +31,6 @@ struct Retries {
   private var attempts: [Int16: Int] = [:]
   /// Failures in a row to reach the database at all, which are no shard's.
   private var losses = 0
-  /// Failures in a row of what is only a help.
-  private var missed = 0
   private var generator = SystemRandomNumberGenerator()
 
   init(_ context: WorkerContext, what: String, pipeline: Pipeline? = nil, leads: Bool = false) {
@@ -88,15 +84,6 @@ struct Retries {
       await sleep(pause)  // a worker that stops stores what it can until its time is over
     }
   }
-
-  /// Waits after a failure of what is only a help, of which nobody has to hear.
-  mutating func pauseOfHelp() async {
-    missed += 1
-    let delay = Self.helpBackoff.delay(attempt: missed, using: &generator)
-    await context.outage.wait(orPauseFor: delay + .milliseconds(50))
-  }
-
-  mutating func helped() { missed = 0 }
 
   /// Whether the role's rights do not allow it, or an older schema does not have it.
   static func isRefused(_ error: JobQueueError) -> Bool {
