@@ -19,9 +19,9 @@ public struct WorkerConfiguration: Sendable {
   /// How many bytes of images may be held or on their way from the database.
   public var imageBytes = 128 << 20
   /// How long a lease is held without a sign of life of its worker.
-  public var leaseDuration: Duration = .seconds(15)
-  /// How often a worker gives that sign; a third of the lease, so that two may be lost.
-  public var heartbeat: Duration = .seconds(5)
+  var leaseDuration: Duration = .seconds(15)
+  /// How often a worker gives that sign.
+  var heartbeat: Duration = .seconds(5)
   /// The time that one call may take from its start to the last byte of the answer.
   public var callDeadline: Duration = .seconds(120)
   /// The time that one statement may take; a frozen server shows no error of its own.
@@ -31,6 +31,14 @@ public struct WorkerConfiguration: Sendable {
   /// The time that each of the statements may take by which a worker records at its very end that it was there: a
   /// courtesy, for which a service manager that has waited for `grace` must not be kept waiting.
   var shutdownGrace: Duration = .seconds(2)
+  /// Sets how long a lease is held, and with it the heartbeat: thrice a lease, so that two may be lost, and every five
+  /// seconds at least, since who looks at the queue takes a worker for lost after fifteen (`analysis.worker_lives`).
+  public mutating func hold(leases duration: Duration) {
+    leaseDuration = duration
+    heartbeat = min(duration / 3, .seconds(5))
+    rescueEvery = min(rescueEvery, duration)
+  }
+
   /// How often an idle worker looks for jobs when nothing wakes it.
   public var idlePoll: Duration = .seconds(1)
   /// Outcomes are stored together: at this many, after `flushDelay`, or when no other job is held, whichever
@@ -40,7 +48,7 @@ public struct WorkerConfiguration: Sendable {
   /// killed.
   var flushDelay: Duration = .milliseconds(20)
   /// How often lost leases are looked for.
-  public var rescueEvery: Duration = .seconds(5)
+  var rescueEvery: Duration = .seconds(5)
   /// How often scheduled jobs that are due, refunds and scan marks are seen to.
   var promoteEvery: Duration = .seconds(1)
   /// Whether to listen for wake-ups; behind a pooler in transaction mode they are not heard, and polling

@@ -77,9 +77,7 @@ struct WorkerCommand {
     configuration.prefetch = try values[WorkerOptions.prefetch]
     configuration.imageBytes = try values[WorkerOptions.imageMemory]
     configuration.callDeadline = try values[WorkerOptions.deadline]
-    configuration.leaseDuration = try values[WorkerOptions.leaseDuration]
-    configuration.heartbeat = configuration.leaseDuration / 3
-    configuration.rescueEvery = min(configuration.rescueEvery, configuration.leaseDuration)
+    configuration.hold(leases: try values[WorkerOptions.leaseDuration])
     configuration.idlePoll = try values[WorkerOptions.poll]
     configuration.grace = try values[WorkerOptions.grace]
     configuration.listens = try values[WorkerOptions.listen]

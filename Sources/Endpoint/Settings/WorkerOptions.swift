@@ -64,7 +64,8 @@ public enum WorkerOptions {
   /// `--lease`.
   public static let leaseDuration = Option(
     "lease", .duration(in: .milliseconds(300)...(.seconds(3600))), default: .seconds(15), key: "lease",
-    help: "How long a lease is held without a heartbeat; the heartbeat comes three times as often.")
+    help: "How long a lease is held without a heartbeat, which comes three times as often, every 5s at least."
+  )
   /// `--poll`.
   public static let poll = Option(
     "poll", .duration(in: .milliseconds(10)...(.seconds(60))), default: .seconds(1), key: "poll",

@@ -34,6 +34,17 @@ struct LeaseTests {
     }
   }
 
+  @Test(
+    "A worker gives three signs of life in a lease, and one every five seconds at least, or it is shown as lost",
+    arguments: [
+      (Duration.seconds(3), Duration.seconds(1)), (.seconds(15), .seconds(5)), (.seconds(3600), .seconds(5)),
+    ])
+  func heartbeat(lease: Duration, heartbeat: Duration) {
+    var configuration = WorkerConfiguration(database: ConnectionConfiguration())
+    configuration.hold(leases: lease)
+    #expect(configuration.heartbeat == heartbeat)
+  }
+
   @Test("A statement that waits for a lock longer than a lease costs no lease")
   func blockedHousekeeping() async throws {
     try await withQueue { queue in
