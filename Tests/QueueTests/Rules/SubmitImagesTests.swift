@@ -27,7 +27,7 @@ struct SubmitImagesTests {
     _ users: [String?], _ kinds: [String], _ images: [[UInt8]], keys: String = "NULL", more: String = "",
     on login: ConnectionPool
   ) async throws -> [String] {
-    let list = images.map { "'\(Self.text($0))'::bytea" }
+    let list = images.map { "\(Self.literal($0))::bytea" }
     let names = users.map { $0.map { "'\($0)'" } ?? "NULL" }
     let rows = try await login.query(
       """
@@ -41,9 +41,9 @@ struct SubmitImagesTests {
     return try rows.map { try $0.string(1) }
   }
 
-  /// Bytes as PostgreSQL reads them.
-  private static func text(_ bytes: [UInt8]) -> String {
-    "\\x" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  /// Bytes as PostgreSQL reads them under any setting.
+  private static func literal(_ bytes: [UInt8]) -> String {
+    "E'\\\\x" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
   }
 
   private static func jpeg(_ number: UInt8) -> [UInt8] { [0xFF, 0xD8, 0xFF, number] }
@@ -118,7 +118,7 @@ struct SubmitImagesTests {
         try await login.execute(
           script: """
             DO $$ DECLARE v_detail text; BEGIN
-              PERFORM analysis.submit_images('{ann,\(user)}', '{ear,\(kind)}', ARRAY[E'\\\\xffd8ff', '\(Self.text(image))']::bytea[],
+              PERFORM analysis.submit_images('{ann,\(user)}', '{ear,\(kind)}', ARRAY[E'\\\\xffd8ff', \(Self.literal(image))]::bytea[],
                 p_errors => true);
             EXCEPTION WHEN OTHERS THEN
               GET STACKED DIAGNOSTICS v_detail = PG_EXCEPTION_DETAIL;
@@ -131,6 +131,19 @@ struct SubmitImagesTests {
       #expect(try await queue.number("SELECT count(*) FROM analysis.job") == 0)
       #expect(
         try await submit(["ann"], ["ear"], [Self.png], more: ", p_errors => true", on: login) == ["created"])
+    }
+  }
+
+  @Test("An image in plaintext is refused by the word that is documented, with its argument and state")
+  func plaintext() async throws {
+    try await with { (queue, login) async throws in
+      try await queue.execute("UPDATE analysis.setting SET value = 'yes' WHERE name = 'require_encryption'")
+      #expect(
+        try await submit(["ann"], ["ear"], [Self.png], on: login) == ["refused plaintext_refused p_images"])
+      let error = await #expect(throws: PostgreSQLError.self) {
+        try await submit(["ann"], ["ear"], [Self.png], more: ", p_errors => true", on: login)
+      }
+      #expect(error?.sqlState == "42501")
     }
   }
 
@@ -152,9 +165,9 @@ struct SubmitImagesTests {
   @Test("One image that has no signature of a JPEG or a PNG is refused too, before anything is charged")
   func single() async throws {
     try await with { (queue, login) async throws in
-      for image in ["", "\\xff", "\\xffd8", "\\x89504e47", "\\x474946383961"] {
+      for image in [[], [0xFF], [0xFF, 0xD8], [0x89, 0x50, 0x4E, 0x47], Array("GIF89a".utf8)] {
         let row = try await login.query(
-          "SELECT outcome, reason FROM analysis.submit_image('ann', 'ear', '\(image)'::bytea)"
+          "SELECT outcome, reason FROM analysis.submit_image('ann', 'ear', \(Self.literal(image))::bytea)"
         ).single()
         #expect(try row.string(1) == "not_an_image", "\(image)")
       }

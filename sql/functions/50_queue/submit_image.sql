@@ -231,7 +231,8 @@ BEGIN
   FOR i IN 1 .. v_count LOOP
     "position" := i;
     outcome := v_done.o_outcomes[i];
-    reason := v_done.o_reasons[i];
+    -- Without the advice that submit_image gives after it.
+    reason := split_part(v_done.o_reasons[i], ':', 1);
     job_id := v_done.o_jobs[i];
     argument := CASE WHEN outcome = 'refused' THEN
       analysis.refused_argument(
