@@ -80,7 +80,8 @@ struct EncryptionTests {
         let again = ["submit", "--user", "clinic-1", "--type", "throat", "--wait", pictures] + keys
         #expect(try await control(again, environment).code == 4)
         #expect(
-          try await control(["doctor"] + keys, environment).output.contains("every key that images name"))
+          try await control(["doctor", "--all"] + keys, environment).output.contains(
+            "every key that images name"))
         worker.send(SIGTERM)
         let ended = await worker.ended()
         #expect(ended.code == 0 && ended.messages.contains("The key file has changed"), "\(ended.messages)")

@@ -36,6 +36,8 @@ public struct Table: Sendable {
 
   private let columns: [Column]
   private var rows: [[Cell]] = []
+  /// The titles of columns that it had.
+  private var leftOut: [String] = []
   private static let gap = 2
 
   /// Makes an empty table.
@@ -51,9 +53,17 @@ public struct Table: Sendable {
     rows.append(columns.indices.map { $0 < cells.count ? cells[$0] : Cell("") })
   }
 
-  /// The table as lines, not wider than `width` where that is given and the shrinking columns allow it.
+  /// The table as lines, not wider than `width` where that is given and the shrinking columns allow it. A last line
+  /// names the columns that were left out.
   public func render(width: Int? = nil, paint: Paint = Paint(false)) -> String {
     if let width, let narrower = narrowed(to: width) { return narrower.render(width: width, paint: paint) }
+    guard leftOut.isEmpty else {
+      let note = "Left out, for the terminal is too narrow: \(leftOut.joined(separator: ", "))."
+      var whole = self
+      whole.leftOut = []
+      return whole.render(width: width, paint: paint)
+        + paragraph(note, to: width ?? .max).map { paint.dim($0) + "\n" }.joined()
+    }
     let widths = fitted(to: width)
     let header = line(columns.map { Cell($0.title, .bold) }, widths, paint)
     return ([header] + rows.map { line($0, widths, paint) }).map { $0 + "\n" }.joined()
@@ -66,6 +76,7 @@ public struct Table: Sendable {
     var columns = columns
     columns.remove(at: gone)
     var table = Table(columns)
+    table.leftOut = [self.columns[gone].title] + leftOut
     table.rows = rows.map { row in
       var row = row
       row.remove(at: gone)

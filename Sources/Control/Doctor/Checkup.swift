@@ -225,6 +225,8 @@ struct DoctorReport: Sendable, Equatable {
   let findings: [Finding]
   /// Whether the database answered.
   let isDatabaseReached: Bool
+  /// Whether a person is shown the checks that passed or were skipped, too.
+  var listsAll = false
 
   /// How many are in a state.
   func count(_ state: Finding.State) -> Int { findings.count { $0.state == state } }

@@ -10,6 +10,7 @@ enum DoctorCommand {
   static let maxWait = Option<Duration?>(
     "max-wait", .duration(in: .zero...(.seconds(31_536_000))),
     help: "How long a job may wait before it is wrong; any time when left out.")
+  static let all = Flag("all", help: "List the checks that passed or were skipped, too.")
   static let failOn = Option(
     "fail-on", .choice(FailOn.self), default: .wrong, help: "From which findings on the exit code is 1.")
 
@@ -21,7 +22,8 @@ enum DoctorCommand {
   static let command = ControlCommand(
     "doctor", abstract: "Look for what is wrong with the database, the workers and the endpoint.",
     discussion: """
-      Each check says what it saw and what to do about it. Nothing is changed; at the endpoint one health call \
+      What is wrong comes first, then the warnings, each with what to do about it; of the checks that passed the \
+      number, unless --all lists them. Nothing is changed; at the endpoint one health call \
       and one log-in are made, and no analysis. Given --worker-config, what that worker uses is looked at; \
       options come before its file.
 
@@ -45,7 +47,7 @@ enum DoctorCommand {
       Example("analysisctl doctor --deep --json", "Everything, for a program."),
     ],
     inputs: EndpointOptions.all + [
-      KeyFileOption.path, deep, longTransaction, maxWait, failOn,
+      KeyFileOption.path, deep, longTransaction, maxWait, all, failOn,
     ],
     exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater], keepsEnd: false,
     timerSuccesses: [.done]
@@ -53,7 +55,8 @@ enum DoctorCommand {
     let request = try request(context)
     return try await context.withSession(schema: .nothing, database: request.database) { session in
       let checkup = Checkup(request, database: session.database, environment: context.environment)
-      let report = try await checkup.run()
+      var report = try await checkup.run()
+      report.listsAll = try context[all]
       try session.view.show(report)
       return report.exitCode(failingOn: try context[failOn])
     }
@@ -96,6 +99,8 @@ extension DoctorReport: Presentable {
   }
 
   func text(width: Int?, paint: Paint) -> String {
+    let shown: [Finding.State] = listsAll ? [.wrong, .warning, .ok, .skipped] : [.wrong, .warning]
+    let findings = shown.flatMap { state in self.findings.filter { $0.state == state } }
     let states = findings.map(\.state.rawValue.count).max() ?? 0
     let checks = findings.map(\.check.count).max() ?? 0
     let lines = findings.map { finding in
@@ -107,12 +112,17 @@ extension DoctorReport: Presentable {
         finding.advice.map { String(repeating: " ", count: states + 2) + "-> \(printable($0))\n" } ?? ""
       return "\(shown)  \(check)  \(printable(finding.seen))\n\(advice)"
     }
-    return lines.joined() + "\n" + summary
+    return (lines + (lines.isEmpty ? [] : ["\n"])).joined() + summary
   }
 
   private var summary: String {
-    let states: [Finding.State] = [.wrong, .warning, .ok, .skipped]
-    return states.map { "\(count($0)) \($0.rawValue)" }.joined(separator: ", ") + "\n"
+    let (warnings, passed, skipped) = (count(.warning), count(.ok), count(.skipped))
+    let counts = [
+      count(.wrong) > 0 ? "\(count(.wrong)) wrong" : nil,
+      warnings > 0 ? "\(warnings) \(warnings == 1 ? "warning" : "warnings")" : nil,
+      "\(passed) \(passed == 1 ? "check" : "checks") passed", skipped > 0 ? "\(skipped) skipped" : nil,
+    ]
+    return counts.compactMap { $0 }.joined(separator: ", ") + (listsAll ? "" : " (--all lists them)") + "\n"
   }
 }
 

@@ -8,8 +8,11 @@ import Support
 enum PauseCommand {
   static let reason = Option<String?>(
     "reason", .reason, help: "Why, for whoever looks at the status or the audit; at most 500 characters.")
-  static let until = Option<Date?>(
-    "until", .time, help: "When it ends by itself; unless given it lasts until it is resumed.")
+  static let until = Option<Expiry?>(
+    "until", .expiry,
+    help:
+      "When it ends by itself: after a time (30m), with a day (2026-12-31, by UTC) or at a time. Unless given it "
+      + "lasts until it is resumed.")
 
   static let command = ControlCommand(
     "pause", abstract: "Have no more jobs started: all, those of a type, or those for an endpoint.",
@@ -21,6 +24,7 @@ enum PauseCommand {
       """,
     examples: [
       Example("analysisctl pause --type ear --reason upgrade", "No ear image is sent from now on."),
+      Example("analysisctl pause --type ear --until 30m", "For half an hour."),
       Example("analysisctl pause --type ear --until 2026-12-01T06:00:00Z", "Until the morning."),
       Example("analysisctl pause --endpoint https://ears.example.org", "Leave one endpoint alone."),
       Example("analysisctl pause", "Start nothing at all."),
@@ -29,8 +33,9 @@ enum PauseCommand {
     exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
   ) { context in
     let (scope, reason) = (try PauseTarget.scope(context), try context[reason])
-    let until = try context[until]?.timeIntervalSince1970
+    let until = try context[until]
     return try await context.withSession { session in
+      let until = try await until?.moment(session.database)
       let pauses = PauseDirectory(session.database)
       let outcome = try await pause(scope, until: until, by: session.actor(reason), pauses)
       let response = PauseResponse(

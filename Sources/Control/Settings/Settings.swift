@@ -72,6 +72,14 @@ struct SettingsResponse: Presentable {
 }
 
 extension Setting {
+  /// A value as the database takes it: a number of bytes with a unit becomes one without.
+  fileprivate static func value(_ given: String, of name: String) -> String {
+    guard name.contains("bytes"), let bytes = try? ValueFormat.byteSize(in: 0...Int.max).parse(given) else {
+      return given
+    }
+    return String(bytes)
+  }
+
   /// A value of it as people read it.
   func shown(_ value: String) -> String { value.isEmpty ? emptyMeaning ?? "" : value }
 }
@@ -79,7 +87,9 @@ extension Setting {
 /// `analysisctl settings set`.
 enum SettingsSetCommand {
   static let name = Argument("name", .string, help: "The setting's name.")
-  static let value = Argument("value", .settingValue, help: "Its new value; '' where it may be empty.")
+  static let value = Argument(
+    "value", .settingValue,
+    help: "Its new value; '' where it may be empty. Numbers of bytes may have a unit: 45MB, 64MiB.")
   static let dryRun = Flag("dry-run", help: "Say what would be changed, and change nothing.")
 
   static let command = ControlCommand(
@@ -91,12 +101,14 @@ enum SettingsSetCommand {
     examples: [
       Example("analysisctl settings set lane_shares 4,3,1", "Give normal jobs more of the claims."),
       Example("analysisctl settings set max_waiting_per_user 50000 --dry-run", "What would be changed."),
+      Example("analysisctl settings set max_database_bytes 400GB", "Take no new job above this."),
       Example("analysisctl settings set zone Asia/Jakarta --yes --reason moved", "From a script."),
     ],
     inputs: [dryRun, Confirmation.yes, ReasonOption.reason, name, value],
     exitCodes: [.done, .refused, .nothingToDo, .usage, .unreachable, .tryLater, .permission]
   ) { context in
-    let (name, value, isDry) = (try context[name], try context[value], try context[dryRun])
+    let (name, isDry) = (try context[name], try context[dryRun])
+    let value = Setting.value(try context[value], of: name)
     return try await context.withSession { session in
       let directory = SettingDirectory(session.database)
       let settings = try await directory.list()
@@ -168,8 +180,14 @@ struct SettingChange: Presentable {
 
   /// What the change leads to that is not plain from the value.
   private var note: String? {
-    guard outcome != .unchanged, setting.name.hasPrefix("keep_") else { return nil }
-    return "What is older is removed by the next purge; analysisctl purge --dry-run shows what that is."
+    guard outcome != .unchanged else { return nil }
+    if setting.name.hasPrefix("keep_") {
+      return "What is older is removed by the next purge; analysisctl purge --dry-run shows what that is."
+    }
+    if setting.name.hasPrefix("max_"), Int(after) == 0 {
+      return "With 0 no new job is taken at all. '' stands for no limit."
+    }
+    return nil
   }
 }
 

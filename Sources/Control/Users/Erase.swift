@@ -6,7 +6,8 @@ import Support
 
 /// `analysisctl erase`.
 enum EraseCommand {
-  static let user = Option<String?>("user", .string, help: "Whom: what you call the user.")
+  static let person = Argument(optional: "user", .string, help: "Whom: what you call the user.")
+  static let user = Option<String?>("user", .string, help: "The same as an option.")
   static let number = Option<Int?>(
     "number", .int(in: 1...Int.max),
     help: "Whom, when they have no other name any more: the number of a receipt or the audit.")
@@ -38,24 +39,25 @@ enum EraseCommand {
       analysisctl purge or a fetch runs there.
       """,
     examples: [
-      Example("analysisctl erase --user u1 --dry-run", "See what there is."),
+      Example("analysisctl erase u1 --dry-run", "See what there is."),
       Example(
-        "analysisctl erase --user u1 --receipt u1.json --reason request-114",
+        "analysisctl erase u1 --receipt u1.json --reason request-114",
         "Erase, and keep the receipt."),
-      Example("analysisctl erase --user u1 --confirm u1", "From a script."),
+      Example("analysisctl erase u1 --confirm u1", "From a script."),
     ],
     inputs: [
       user, number, cancel, dryRun, confirm, receipt, ReasonOption.reason, RemoteImageOptions.keptCache,
-      KeyFileOption.path,
+      KeyFileOption.path, person,
     ],
     exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
   ) { context in
-    let person: PersonEraser.Person
-    switch (try context[user], try context[number]) {
-    case (let user?, nil): person = .reference(user)
-    case (nil, let number?): person = .number(Int64(number))
-    case (nil, nil): throw CommandFailure.usage("nobody is named", advice: "Name the person with --user.")
-    default: throw CommandFailure.usage("a person is named twice", advice: "Give either --user or --number.")
+    let names = [try context[person], try context[user]].compactMap { $0 }.map(PersonEraser.Person.reference)
+    let numbers = [try context[number]].compactMap { $0 }.map { PersonEraser.Person.number(Int64($0)) }
+    guard let person = (names + numbers).first else {
+      throw CommandFailure.usage("nobody is named", advice: "Name the person: analysisctl erase USER.")
+    }
+    guard names.count + numbers.count == 1 else {
+      throw CommandFailure.usage("a person is named twice", advice: "Give either the name or --number.")
     }
     let request = PersonErasure.Request(
       person: person, isCancelling: try context[cancel], isDry: try context[dryRun],
@@ -94,7 +96,7 @@ enum EraseCommand {
     }
     guard given == person.name else {
       throw CommandFailure.usage(
-        "--confirm names somebody else than is to be erased", advice: "Nothing was changed.")
+        "the name after --confirm is not that of the user to be erased", advice: "Nothing was changed.")
     }
   }
 }

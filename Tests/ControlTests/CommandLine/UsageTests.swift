@@ -12,7 +12,11 @@ struct UsageTests {
   @Test(
     "with code 64 and words that help",
     arguments: [
-      ("", "'analysisctl' needs a subcommand: migrate, roles, submit, status, watch, batches, jobs"),
+      ("", "Run 'analysisctl help COMMAND' for the help of one."),
+      ("pause --until soon", "--until: 'soon' is neither a length of time such as 90d, nor a day"),
+      ("erase", "nobody is named"),
+      ("erase u1 --user u2", "a person is named twice"),
+      ("erase --number 7 --user u2", "a person is named twice"),
       ("sumbit", "unknown subcommand 'sumbit': did you mean 'submit'?"),
       ("migrate --dryrun", "unknown option '--dryrun': did you mean '--dry-run'?"),
       ("migrate now", "unexpected argument 'now'"),
@@ -56,8 +60,8 @@ struct UsageTests {
       ("jobs retry", "no job is named"),
       ("jobs cancel", "no job is named"),
       ("jobs cancel 1 --user u", "jobs are given by number and by a filter"),
-      ("jobs retry --state waiting", "a job that is waiting cannot be changed so"),
-      ("jobs cancel --state dead", "a job that is dead cannot be changed so"),
+      ("jobs retry --state waiting", "'jobs retry' does nothing to a job that is waiting"),
+      ("jobs cancel --state dead", "'jobs cancel' does nothing to a job that is dead"),
       ("users", "'analysisctl users' needs a subcommand: add, show, list, set-plan, set-zone, set-period"),
       ("users rename u u", "the new name is the old one"),
       ("users rename u v", "there is no terminal to ask at"),

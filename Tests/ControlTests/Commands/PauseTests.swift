@@ -39,6 +39,18 @@ struct PauseTests {
     }
   }
 
+  @Test("it may end after a time, by the server's clock")
+  func after() async throws {
+    try await withQueue { (queue) async throws in
+      #expect(await queue.control("pause", "--until", "30m").code == .done)
+      #expect(
+        try await queue.number(
+          "SELECT count(*) FROM analysis.pause WHERE until_at BETWEEN now() AND now() + interval '30 minutes'"
+        )
+          == 1)
+    }
+  }
+
   @Test("resume ends the pause of the same thing, tells of others, and is idempotent too")
   func resume() async throws {
     try await withQueue { (queue) async throws in

@@ -42,6 +42,16 @@ struct SettingsTests {
     }
   }
 
+  @Test("A number of bytes may have a unit, and what 0 leads to is said")
+  func bytes() async throws {
+    try await withQueue { queue async throws in
+      let sized = await queue.control("settings", "set", "max_database_bytes", "45MB", "--yes")
+      #expect(sized.output == "max_database_bytes: changed from no limit to 45000000\n")
+      let none = await queue.control("settings", "set", "max_database_bytes", "0", "--dry-run")
+      #expect(none.lines.last == "With 0 no new job is taken at all. '' stands for no limit.")
+    }
+  }
+
   @Test("Nothing is changed without a yes", arguments: [nil, "", "n", "maybe"])
   func notConfirmed(typed: String?) async throws {
     try await withQueue { queue async throws in

@@ -13,20 +13,36 @@ struct DoctorReportTests {
       .skipped("endpoint", "no endpoint was named"),
     ], isDatabaseReached: true)
 
-  @Test("as lines, the advice below, nothing unprintable, and the counts at the end")
+  @Test("what is wrong first, the advice below, nothing unprintable, and how many checks passed")
   func text() {
     #expect(
       Fixed.text(response) == """
-        ok       server.version  PostgreSQL 15.18
-        warning  volume.limit    the database has 5 GB, and nothing stops submits
-                 -> Set a limit.
-        wrong    workers.alive   none was heard of
+        wrong    workers.alive  none was heard of
                  -> Start [31manalysis-worker.
-        skipped  endpoint        no endpoint was named
+        warning  volume.limit   the database has 5 GB, and nothing stops submits
+                 -> Set a limit.
 
-        1 wrong, 1 warning, 1 ok, 1 skipped
+        1 wrong, 1 warning, 1 check passed, 1 skipped (--all lists them)
 
         """)
+    let well = DoctorReport(findings: Array(response.findings.prefix(1)), isDatabaseReached: true)
+    #expect(Fixed.text(well) == "1 check passed (--all lists them)\n")
+  }
+
+  @Test("with those that passed where all are asked for")
+  func all() {
+    var response = response
+    response.listsAll = true
+    #expect(
+      Fixed.text(response).hasSuffix(
+        """
+                 -> Set a limit.
+        ok       server.version  PostgreSQL 15.18
+        skipped  endpoint        no endpoint was named
+
+        1 wrong, 1 warning, 1 check passed, 1 skipped
+
+        """))
   }
 
   @Test("as JSON")

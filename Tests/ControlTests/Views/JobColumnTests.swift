@@ -53,6 +53,7 @@ struct JobColumnTests {
     #expect(lines.allSatisfy { $0.count <= 80 })
     #expect(lines[0].hasSuffix("SUBMITTED             ATTEMPTS"))
     #expect(lines[1].hasPrefix("1234567890  patient"))
+    #expect(lines.last == "Left out, for the terminal is too narrow: MONTH, FILE.")
     #expect(Fixed.text(response).contains("photo.jpg"))
   }
 
