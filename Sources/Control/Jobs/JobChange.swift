@@ -321,9 +321,9 @@ enum JobsCancelCommand {
       Example("analysisctl jobs cancel 123 --reason duplicate", "With the reason, for the audit."),
       Example("analysisctl jobs cancel --user u1 --state scheduled --dry-run", "What would be cancelled."),
     ],
-    inputs: JobsChange.inputs,
+    inputs: JobChange.inputs,
     exitCodes: [.done, .refused, .nothingToDo, .usage, .unreachable, .tryLater]
-  ) { context in try await JobsChange.cancel.run(context) }
+  ) { context in try await JobChange.cancel.run(context) }
 }
 
 /// `analysisctl jobs retry`.
@@ -340,9 +340,9 @@ enum JobsRetryCommand {
       Example("analysisctl jobs retry --user u1 --month previous", "What failed for a user last month."),
       Example("analysisctl jobs retry --cause server", "Jobs that died because the endpoint failed."),
     ],
-    inputs: [JobFilterOptions.cause] + JobsChange.inputs,
+    inputs: [JobFilterOptions.cause] + JobChange.inputs,
     exitCodes: [.done, .quotaRefused, .refused, .nothingToDo, .usage, .unreachable, .tryLater]
-  ) { context in try await JobsChange.retry.run(context) }
+  ) { context in try await JobChange.retry.run(context) }
 }
 
 /// `analysisctl jobs uncancel`.
@@ -359,7 +359,7 @@ enum JobsUncancelCommand {
       Example("analysisctl jobs uncancel 123 124", "Two jobs."),
       Example("analysisctl jobs uncancel --user u1 --dry-run", "What of a user's can be undone."),
     ],
-    inputs: JobsChange.inputs,
+    inputs: JobChange.inputs,
     exitCodes: [.done, .quotaRefused, .refused, .nothingToDo, .usage, .unreachable, .tryLater]
-  ) { context in try await JobsChange.uncancel.run(context) }
+  ) { context in try await JobChange.uncancel.run(context) }
 }

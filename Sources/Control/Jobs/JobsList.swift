@@ -23,9 +23,8 @@ enum JobsListCommand {
   static let command = ControlCommand(
     "list", abstract: "List jobs, the latest first.",
     discussion: """
-      A page looks at \(JobDirectory.looks) jobs beside those that it shows. If what is asked for is rarer than that, \
-      it ends before it is full, perhaps empty, says where the search goes on, and the exit code is 7. With --state \
-      waiting it looks at \(waitingSearches) times as many, since scheduled jobs may stand before them.
+      A page checks at most \(JobDirectory.looks) jobs that do not match, \(waitingSearches) times as many with \
+      --state waiting. Then it stops, perhaps empty, says where to go on, and the exit code is 7.
 
       The columns are \(JobColumn.allCases.map(\.rawValue).joined(separator: ", ")); cause and worker are those of \
       failed jobs. The worker is the one of the last attempt, by its machine and process, or by its number when it \

@@ -36,7 +36,8 @@ enum MatchingJobs {
       throw JobQuestion.lacksLabel(context)
     }
     if let state = question.filter.state, !change.states.contains(state) {
-      throw PageFailure.invalid("A job that is \(state.rawValue) cannot be changed so.")
+      throw PageFailure.invalid(
+        "The action '\(change.rawValue)' does nothing to a job that is \(state.rawValue).")
     }
     return question
   }
@@ -64,14 +65,14 @@ enum MatchingJobs {
         analysisctl jobs \(change.rawValue).
         """)
     return PageConfirmation(
-      title: "\(verb(change)) \(counted(jobs.count))?",
+      title: "\(change.title) \(counted(jobs.count))?",
       content: """
         <p>Meant: \(question.description.shortened(to: 300)).</p>
         <p>\(change.consequences(jobs.count, undoneBy: "where it is shown, and all in the list of cancelled jobs"))</p>
         <p>Only the jobs that were counted are changed; what comes to match later is not.</p>
         \(more)
         """,
-      button: "\(verb(change)) \(counted(jobs.count))", back: question.address("/jobs"),
+      button: "\(change.title) \(counted(jobs.count))", back: question.address("/jobs"),
       fields: [("jobs", JobNumbers.text(jobs))])
   }
 
@@ -97,14 +98,6 @@ enum MatchingJobs {
   }
 
   private static func counted(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
-
-  private static func verb(_ change: JobChange) -> String {
-    switch change {
-    case .retry: "Retry"
-    case .cancel: "Cancel"
-    case .uncancel: "Queue again"
-    }
-  }
 }
 
 /// Numbers of jobs in a field of a form: the first one and what each further one is more than the one before, so that

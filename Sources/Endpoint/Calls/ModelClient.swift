@@ -214,7 +214,7 @@ extension ModelClient {
     guard !id.isEmpty, id != ".", id != ".." else {
       throw CallFailure(.permanent, "An analysis without an id cannot be deleted.")
     }
-    _ = try await authenticated(.delete, "\(endpoint.paths.analysis)/\(Self.pathSegment(id))")
+    _ = try await authenticated(.delete, "\(endpoint.paths.analysis)/\(percentEncoded(id))")
   }
 
   private static func saved(_ analysis: Analysis) -> JSONValue {
@@ -238,22 +238,5 @@ extension ModelClient {
     ]
     return .object(
       fields.compactMap { name, value in value.map { JSONValue.Member(name: name, value: $0) } })
-  }
-
-  /// An id as one segment of a path: all but letters, digits and `-._~` is escaped.
-  static func pathSegment(_ id: String) -> String {
-    var result = ""
-    for byte in id.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        result.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        result += byte < 16 ? "%0\(digits)" : "%\(digits)"
-      }
-    }
-    return result
   }
 }

@@ -1,5 +1,5 @@
 /// A text as it stands in an address: all but letters, digits and `-._~` is escaped (RFC 3986).
-func percentEncoded(_ text: String) -> String {
+public func percentEncoded(_ text: String) -> String {
   var encoded = ""
   for byte in text.utf8 {
     switch byte {

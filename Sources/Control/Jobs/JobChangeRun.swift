@@ -4,8 +4,6 @@ import Queue
 import Support
 
 /// What `analysisctl jobs retry`, `analysisctl jobs cancel` and `analysisctl jobs uncancel` do.
-typealias JobsChange = JobChange
-
 extension JobChange {
   static let dryRun = Flag("dry-run", help: "Only show which jobs are meant.")
   static let limit = Option("limit", .int(in: 1...1_000_000), default: 10_000, help: "How many at most.")
@@ -38,8 +36,8 @@ enum JobsChoice: Sendable, Equatable {
   case jobs([JobID])
   case selection(JobSelection, limit: Int)
 
-  init(_ change: JobsChange, _ context: ControlContext) throws {
-    let jobs = try context[JobsChange.jobs]
+  init(_ change: JobChange, _ context: ControlContext) throws {
+    let jobs = try context[JobChange.jobs]
     var selection = try JobSelection(context)
     if change == .retry { selection.cause = try context[JobFilterOptions.cause] }
     if !jobs.isEmpty, !selection.isOfAll {
@@ -58,15 +56,16 @@ enum JobsChoice: Sendable, Equatable {
     if let state = selection.state, !change.states.contains(state) {
       let states = change.states.map(\.rawValue).joined(separator: ", ")
       throw CommandFailure.usage(
-        "a job that is \(state.rawValue) cannot be changed so", advice: "Possible: \(states).")
+        "'jobs \(change.rawValue)' does nothing to a job that is \(state.rawValue)",
+        advice: "Possible: \(states).")
     }
-    self = jobs.isEmpty ? .selection(selection, limit: try context[JobsChange.limit]) : .jobs(jobs)
+    self = jobs.isEmpty ? .selection(selection, limit: try context[JobChange.limit]) : .jobs(jobs)
   }
 }
 
 /// Retries or cancels jobs, or undoes cancellations.
 struct JobsChanger: Sendable {
-  let change: JobsChange
+  let change: JobChange
   let database: ConnectionPool
   /// Who does it, for the audit.
   let actor: AuditActor
