@@ -162,7 +162,7 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
     case .startingUp: "the server is starting up or shutting down"
     case .wrongServer: "the server is not of the kind asked for"
     case .interrupted: "the server closed the connection while it was being made"
-    case .session: "the session is not as it has to be"
+    case .session: "a setting of the session is wrong"
     }
   }
 }

@@ -72,7 +72,7 @@ struct ImageOpener {
     guard let id, let ring = await keys.keys(with: id, stored.storedKey.keyID) else {
       let name = id?.description ?? "\(stored.storedKey.keyID)"
       throw .keyMissing(
-        "The image of job \(job.id) is encrypted under key \(name), which this worker has not. "
+        "The image of job \(job.id) is encrypted under key \(name), and this worker does not have that key. "
           + KeyCache.advice(keys.hasFile))
     }
     let key = WrappedKey(keyID: id, bytes: stored.storedKey.wrappedKey)

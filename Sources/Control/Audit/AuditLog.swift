@@ -123,7 +123,7 @@ public struct AuditLog: Sendable {
         let pending = try row.int("pending")
         let age = try row.doubleIfPresent("oldest_seconds")
         if let age, age > Self.patience {
-          others.append("\(pending) entries are not chained, the oldest for \(Int(age)) s")
+          others.append("\(pending) entries are not chained, the oldest for \(Moment.age(age))")
         }
         let head = try AuditChain.Head(row)
         let ends = kept?.ends ?? []

@@ -60,7 +60,7 @@ extension DashboardPage {
     let faults = verdict.faults.map { fault in
       "<li>\(fault.id.map { id in "Entry \(id): " as HTML })\(fault.message)</li>" as HTML
     }
-    return "\(HTML.notice("bad", "The audit is not whole."))<ul>\(faults)</ul>\(end)"
+    return "\(HTML.notice("bad", "The audit has been changed."))<ul>\(faults)</ul>\(end)"
   }
 }
 

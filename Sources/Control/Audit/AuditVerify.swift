@@ -118,7 +118,8 @@ extension AuditVerdict: Presentable {
     let lines = faults.map { fault in
       (fault.id.map { "entry \($0): " } ?? "") + printable(fault.message) + "\n"
     }
-    return "\(paint.red("The audit is not whole")):\n" + lines.joined() + "Its end, as it says:\n" + end
+    return "\(paint.red("The audit has been changed")):\n" + lines.joined() + "The end that it records:\n"
+      + end
       + comparison
   }
 

@@ -38,15 +38,15 @@ enum BatchesRetryCommand {
 /// What `analysisctl batches cancel` and `batches retry` share.
 enum BatchesChange {
   static let inputs: [any Input] = [
-    JobsChange.dryRun, Confirmation.yes, ReasonOption.reason, BatchesCommand.batch,
+    JobChange.dryRun, Confirmation.yes, ReasonOption.reason, BatchesCommand.batch,
   ]
 
   /// More jobs than a batch has.
   private static let all = 10_000_000
 
-  static func run(_ change: JobsChange, _ context: ControlContext) async throws -> ExitCode {
+  static func run(_ change: JobChange, _ context: ControlContext) async throws -> ExitCode {
     let batch = try context[BatchesCommand.batch]
-    let isDryRun = try context[JobsChange.dryRun]
+    let isDryRun = try context[JobChange.dryRun]
     return try await context.withSession { session in
       try await JobDirectory(session.database).requireRight(to: change)
       let status = try await BatchesCommand.status(of: batch, session)
@@ -76,7 +76,7 @@ enum BatchesChange {
     }
   }
 
-  private static func question(_ change: JobsChange, _ status: BatchStatus, _ count: Int) -> String {
+  private static func question(_ change: JobChange, _ status: BatchStatus, _ count: Int) -> String {
     let jobs = "\(count == 1 ? "1 job" : "\(count) jobs") of \(status.id) (\(status.shownName))"
     return change == .cancel
       ? "\(jobs) are cancelled; what is running is not stored."
@@ -87,7 +87,7 @@ enum BatchesChange {
 /// How many jobs of a batch were changed, and how many were not.
 struct BatchChangeResponse: Sendable, Equatable, Presentable {
   let batch: BatchID
-  let change: JobsChange
+  let change: JobChange
   /// How many were meant.
   let meant: Int
   /// How many came to what; empty where nothing was done.
@@ -116,6 +116,6 @@ struct BatchChangeResponse: Sendable, Equatable, Presentable {
   private static let words = [
     "cancelled": "cancelled", "requeued": "queued again", "quota": "refused by the monthly limit",
     "busy": "left as somebody else is changing them; try again",
-    "unchanged": "unchanged, since they had ended or their image is gone",
+    "unchanged": "unchanged: analysisctl jobs show NUMBER says why",
   ]
 }

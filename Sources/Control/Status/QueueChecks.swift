@@ -105,16 +105,16 @@ struct WorkerChecks: DatabaseCheck {
     }
     let advice = "Start analysis-worker; if one runs, its log says what keeps it from the database."
     guard queue.waiting.value > 0 else {
-      return .warning(check, "none was heard of in the last 15 s", advice)
+      return .warning(check, "none sent a heartbeat in the last 15 s", advice)
     }
-    return .wrong(check, "none was heard of in the last 15 s, and \(queue.waiting) jobs wait", advice)
+    return .wrong(check, "none sent a heartbeat in the last 15 s, and \(queue.waiting) jobs wait", advice)
   }
 
   private static func silent(_ queue: QueueStatus) -> [Finding] {
     queue.workers.filter { $0.state == .lost }.map { worker in
       .warning(
         "workers.silent",
-        "\(name(worker)) was last heard of \(Moment.age(worker.heartbeatAgo)) ago and did not end in order",
+        "\(name(worker)) sent its last heartbeat \(Moment.age(worker.heartbeatAgo)) ago and was not stopped normally",
         "See whether it was killed, or cannot reach the database. Its jobs are run by the others.")
     }
   }

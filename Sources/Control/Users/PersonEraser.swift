@@ -55,7 +55,7 @@ public struct PersonEraser: Sendable {
         advice:
           "Look for the name in analysisctl users list; whoever was erased before has a number only (--number)."
       )
-    case .number(let number): throw JobQueueError(.notFound, "There is no user of number \(number).")
+    case .number(let number): throw JobQueueError(.notFound, "There is no user with number \(number).")
     }
   }
 

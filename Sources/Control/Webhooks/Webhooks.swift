@@ -21,7 +21,7 @@ enum WebhooksCommand {
       Example(
         "analysisctl webhooks add https://example.org/ended --clinic north",
         "Add one, and print its secret."),
-      Example("analysisctl webhooks list", "Which there are, and how they do."),
+      Example("analysisctl webhooks list", "Which there are, and their states."),
       Example("analysisctl webhooks test W3", "Send it a test event."),
       Example(
         "analysisctl webhooks replay W3 --failed", "Switch it on again, and send what it has not taken."),
@@ -171,7 +171,7 @@ struct WebhooksAddResponse: Sendable, Equatable, Presentable {
 /// `analysisctl webhooks list`.
 enum WebhooksListCommand {
   static let command = ControlCommand(
-    "list", abstract: "List the webhooks, and how they do.",
+    "list", abstract: "List the webhooks and their states.",
     discussion: """
       WAITING is how many events are still to be sent. Times are in UTC. A webhook that is off receives nothing \
       until analysisctl webhooks replay switches it on.
@@ -344,7 +344,7 @@ enum WebhooksTestCommand {
     help: "How long to wait for a worker to send it; then exit 75.")
 
   static let command = ControlCommand(
-    "test", abstract: "Have a worker send a webhook a test event, and say what came of it.",
+    "test", abstract: "Have a worker send a test event to a webhook, and show the result.",
     discussion: """
       The event goes the way of all others: a worker with the key file takes it within a second or two, sends and \
       signs it. Exit code 1 when the receiver did not take it; it is tried again like any other.

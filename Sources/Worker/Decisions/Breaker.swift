@@ -60,8 +60,8 @@ struct Breaker: Sendable {
   }
 
   /// Whether no call can be expected to succeed within a time: it stays open for longer, or probes have
-  /// failed for so long already. By the first alone, an endpoint that is probed more often than the time is
-  /// long would be waited for for ever.
+  /// failed for so long already. Without the second rule a drain would wait for ever for an endpoint that is
+  /// probed more often than the time is long.
   func isShut(beyond horizon: Duration, at now: ContinuousClock.Instant) -> Bool {
     guard let shutSince else { return false }
     if now - shutSince >= horizon { return true }

@@ -47,7 +47,7 @@ public struct Failpoints: Sendable {
       _ environment: [String: String], loop: EventLoop, log: Log
     ) throws(WorkerError) -> Failpoints {
       if environment[variable]?.isEmpty == false {
-        log.warning("Failpoints are wished for, but a release build has none")
+        log.warning("ANALYSIS_FAILPOINTS is set; a release build ignores it")
       }
       return .none
     }

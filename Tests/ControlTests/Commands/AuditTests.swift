@@ -163,7 +163,8 @@ struct AuditTests {
       #expect(broken.code == .jobFailed)
       #expect(
         broken.lines.prefix(2) == [
-          "The audit is not whole:", "entry 1: the entry was changed: its hash is not that of what it says",
+          "The audit has been changed:",
+          "entry 1: the entry was changed: its hash is not that of what it says",
         ])
       let json = await control(
         "audit", "verify", "--json", "--expect", "1:" + String(repeating: "0", count: 64))

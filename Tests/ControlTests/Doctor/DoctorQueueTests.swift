@@ -54,7 +54,7 @@ struct DoctorQueueTests {
       let found = try await queue.control.doctor().found
       #expect(
         found.of("workers.silent").map(\.seen) == [
-          "worker gone 42 was last heard of 5 min ago and did not end in order"
+          "worker gone 42 sent its last heartbeat 5 min ago and was not stopped normally"
         ])
       #expect(found.state("workers.versions") == "warning")
     }

@@ -72,7 +72,8 @@ struct MigratorTests {
       let owner = ConnectionPool(database.configuration, on: loop, size: 1)
       try await owner.execute(
         script: "CREATE DATABASE \(other) ENCODING '\(name)' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
-      var configuration = database.configuration
+      // Without the settings of the tests' databases, which the other one does not have.
+      var configuration = ConnectionConfiguration(database.conninfo)
       configuration.keywords["dbname"] = other
       let pool = ConnectionPool(configuration, on: loop, size: 2)
       let error = await #expect(throws: JobQueueError.self) { try await Migrator(pool).migrate() }

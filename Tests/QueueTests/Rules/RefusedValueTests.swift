@@ -24,7 +24,7 @@ struct RefusedValueTests {
       try await queue.addUser("secret-u")
       let error = await #expect(throws: PostgreSQLError.self) { try await queue.pool.query(sql) }
       #expect(
-        error?.sqlState == "22023" && error?.message == "\(what) is missing, too long, or not as it has to be"
+        error?.sqlState == "22023" && error?.message == "\(what) is missing, too long or invalid"
       )
       #expect(error?.detail == nil)
       #expect(try await queue.number("SELECT count(*) FROM analysis.account") == 1)

@@ -104,7 +104,7 @@ BEGIN
   IF p_now > clock_timestamp() + interval '1 minute'
      AND NOT pg_has_role(
        analysis.caller(), (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'analysis'), 'MEMBER') THEN
-    RAISE EXCEPTION 'a moment to come cannot count as now' USING ERRCODE = 'insufficient_privilege',
+    RAISE EXCEPTION 'a time in the future cannot count as now' USING ERRCODE = 'insufficient_privilege',
       HINT = 'Only the schema''s owner may do as if it were later.';
   END IF;
   RETURN p_now;

@@ -53,7 +53,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.refuse_value(p_table text, p_rule text, p_column text) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION '% of % is missing, too long, or not as it has to be',
+  RAISE EXCEPTION '% of % is missing, too long or invalid',
     coalesce(
       nullif(p_column, ''),
       (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum)

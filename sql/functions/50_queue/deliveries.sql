@@ -266,7 +266,7 @@ DECLARE
 BEGIN
   PERFORM analysis.require_argument(
     p_shard IS NOT NULL AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
-    'events of a shard are removed as of a moment, dry or not, from 1 to 100000 in a call');
+    'a call needs a time, whether it is a dry run, and a number of events from 1 to 100000');
   PERFORM analysis.check_moment(p_now);
   -- The webhooks that events name, read from an index from one to the next.
   v_gone := ARRAY(

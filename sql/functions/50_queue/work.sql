@@ -157,7 +157,7 @@ BEGIN
     cardinality(p_jobs) BETWEEN 1 AND 10000 AND analysis.is_list(p_jobs, cardinality(p_jobs))
       AND analysis.is_list(p_shards, cardinality(p_jobs)) AND array_position(p_jobs, NULL) IS NULL
       AND 0 <= ALL (p_shards) AND 1023 >= ALL (p_shards),
-    'from 1 to 10000 jobs that have ended are told of in a call, each with its shard');
+    'a call names 1 to 10000 jobs that have ended, each with its shard');
   PERFORM set_config('synchronous_commit', 'off', true);
   PERFORM pg_notify('analysis_ended', g.shard || ':' || g.jobs)
   FROM (

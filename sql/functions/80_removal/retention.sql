@@ -153,7 +153,7 @@ DECLARE
 BEGIN
   PERFORM analysis.require_argument(
     p_period IS NOT NULL AND p_now IS NOT NULL AND p_dry IS NOT NULL AND p_images >= 0,
-    'a month is removed as of a moment, dry or not, with a number of images');
+    'a call needs a time, whether it is a dry run, and a number of images');
   PERFORM analysis.refuse_repeatable_read();
   o_gone := analysis.is_month_past(p_period, p_now, p_dry, p_images)
     AND analysis.is_stated(p_period);

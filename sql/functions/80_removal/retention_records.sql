@@ -14,7 +14,7 @@ DECLARE
 BEGIN
   PERFORM analysis.require_argument(
     p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
-    'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
+    'a call needs a time, whether it is a dry run, and a number of rows from 1 to 100000');
   PERFORM analysis.refuse_repeatable_read();
   FOR o_period IN
     SELECT s.period FROM analysis.statement s
@@ -85,7 +85,7 @@ DECLARE
 BEGIN
   PERFORM analysis.require_argument(
     p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL AND p_through IS NOT NULL,
-    'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
+    'a call needs a time, whether it is a dry run, and a number of rows from 1 to 100000');
   PERFORM analysis.refuse_repeatable_read();
   IF v_until IS NULL THEN
     RETURN;

@@ -111,7 +111,7 @@ BEGIN
   PERFORM analysis.require_argument(
     p_shard IS NOT NULL AND p_period IS NOT NULL AND p_after IS NOT NULL
       AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
-    'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
+    'a call needs a time, whether it is a dry run, and a number of rows from 1 to 100000');
   PERFORM analysis.refuse_repeatable_read();
 
   -- 1. The next images; one that was submitted lately is needed in any case. They are held, so that nobody
@@ -171,7 +171,7 @@ BEGIN
   PERFORM analysis.require_argument(
     p_shard IS NOT NULL AND p_period IS NOT NULL AND p_after IS NOT NULL
       AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
-    'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
+    'a call needs a time, whether it is a dry run, and a number of rows from 1 to 100000');
   PERFORM analysis.refuse_repeatable_read();
   SELECT max(r.job_id), count(*), array_agg(r.job_id) FILTER (WHERE r.is_past),
     array_agg(r.size) FILTER (WHERE r.is_past)
@@ -225,7 +225,7 @@ BEGIN
   PERFORM analysis.require_argument(
     p_shard IS NOT NULL AND p_after IS NOT NULL
       AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
-    'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
+    'a call needs a time, whether it is a dry run, and a number of rows from 1 to 100000');
   PERFORM analysis.refuse_repeatable_read();
   SELECT max(d.job_id), count(*) INTO o_last, o_looked
   FROM (SELECT k.job_id FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id > p_after
