@@ -118,7 +118,7 @@ extension Tool {
     case let error as UsageError where error.isOfNoCommand:
       let terminal = console.messagesTerminal
       let page = HelpPage(root: root, path: [], width: terminal.width, paint: Paint(terminal))
-      console.show(painted: String(page.overview.dropLast()))
+      console.show(painted: "\(root.name): a command is missing\n\n" + page.overview.dropLast())
       return .usage
     case let error as UsageError:
       console.say("\(root.name): \(error.description)")

@@ -123,6 +123,8 @@ struct HelpTests {
     #expect(code == .usage && output.text == "")
     #expect(
       messages.text == """
+        shop: a command is missing
+
         Work:
           submit       Submit images.
           jobs         Look after jobs.

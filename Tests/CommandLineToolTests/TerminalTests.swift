@@ -52,6 +52,8 @@ struct TerminalTests {
         ser-of-thirty
         -char
         u1             UTC       4
+        Left out, for the terminal
+        is too narrow: note.
 
         """)
     #expect(table.render(width: 26, paint: Paint(true)).contains("\n\u{1B}[31m-char\u{1B}[0m\n"))
