@@ -8,6 +8,8 @@ public struct HTTPRequest: Sendable {
     case get = "GET"
     /// A form, or something else, is sent to it.
     case post = "POST"
+    /// What it shows is replaced.
+    case put = "PUT"
     /// What it shows is taken away.
     case delete = "DELETE"
   }

@@ -119,7 +119,13 @@ struct HTTPRoutes: Sendable {
     return found.isEmpty ? someAnswerAnyName : found.contains { $0.route.answersAnyName }
   }
 
+  /// What a path asks for, also where it ends in a slash more than the route's.
   private func found(_ path: String) -> [Match] {
+    let exact = exactly(path)
+    return exact.isEmpty && path.hasSuffix("/") ? exactly(String(path.dropLast())) : exact
+  }
+
+  private func exactly(_ path: String) -> [Match] {
     fixed[path].map { routes in routes.map { Match(route: $0, parameters: []) } }
       ?? patterns.compactMap { route in
         Self.parameters(of: path, in: route.path).map { Match(route: route, parameters: $0) }

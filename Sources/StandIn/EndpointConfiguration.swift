@@ -9,6 +9,12 @@ public struct EndpointConfiguration: Sendable {
     case guide
     /// As the real endpoint's server does, its odd values included.
     case server
+
+    /// A time, seconds since 1970, as the dialect writes it: the guide's client reads no fraction of a second.
+    func moment(_ seconds: Double) -> String {
+      let time = UnixTime(secondsSince1970: seconds)
+      return self == .guide ? time.rfc3339Seconds : time.rfc3339
+    }
   }
 
   /// The certificate and private key of a TLS listener, both PEM text.

@@ -53,15 +53,13 @@ struct AnswerTests {
         + #""isPotentiallySerious":false,"recommendConsultation":false,"band":"orange"}"#)
   }
 
-  @Test("A failed job is no analysis to anybody who decodes one")
+  @Test("A failed job is no analysis to anybody who decodes one, and says what the patient is to do")
   func failed() {
-    let shape = AnswerShapes.failure(JobID(7), reason: "permanent", message: "The image is unreadable.")
-    #expect(shape["error"] == true && shape["type"] == nil && shape["message"] == "The image is unreadable.")
-    guard case .array(let conditions) = shape["conditions"] else {
-      Issue.record("no conditions")
-      return
-    }
-    #expect(conditions.first?["id"] == "analysis_error" && conditions.first?["symptoms"] == nil)
+    #expect(
+      AnswerShapes.failure(JobID(7), .died).json
+        == #"{"id":"7","error":true,"message":"The photo could not be analysed. Please take it again.","code":"ANALYSIS_FAILED"}"#
+    )
+    #expect(AnswerShapes.failure(JobID(7), .cancelled)["code"] == "ANALYSIS_CANCELLED")
   }
 
   @Test(

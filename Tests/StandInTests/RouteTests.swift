@@ -54,7 +54,7 @@ struct RouteTests {
   func unknown() throws {
     let endpoint = try TestEndpoint { $0.dialect = .guide }
     #expect(try endpoint.call("GET", "/api/nothing").status == 404)
-    #expect(try endpoint.call("DELETE", "/api/analyses/").status == 404)
+    #expect(try endpoint.call("DELETE", "/api/analyses/").status == 405)
     let wrong = try endpoint.call("GET", "/api/analyze")
     #expect(wrong.status == 405)
     #expect(wrong.headers["allow"] == "POST")
@@ -120,16 +120,27 @@ struct RouteTests {
     #expect(try list(endpoint, token).count == 1)
   }
 
-  @Test("A premium account's limit is null")
-  func premiumLimit() throws {
-    let endpoint = try TestEndpoint { $0.limitPerUser = 5 }
+  @Test(
+    "A premium account's limit is null, and a large number for the guide's client, which reads no null",
+    arguments: [
+      (.server, "subscription_level", "save-analysis", nil),
+      (.guide, "subscription", "analyses/save/", 2_147_483_647),
+    ] as [(EndpointConfiguration.Dialect, String, String, Int?)])
+  func premiumLimit(
+    _ dialect: EndpointConfiguration.Dialect, _ field: String, _ path: String, _ limit: Int?
+  ) throws {
+    let endpoint = try TestEndpoint {
+      $0.dialect = dialect
+      $0.limitPerUser = 5
+    }
     let token = try endpoint.token()
-    let premium = ["subscription_level": "premium"]
-    _ = try endpoint.call("POST", "/api/update-subscription", token: token, json: premium)
+    _ = try endpoint.call("POST", "/api/update-subscription", token: token, json: [field: "premium"])
     let body: [String: Any] = ["id": "x", "type": "ear", "conditions": []]
-    let answer = try endpoint.call("POST", "/api/save-analysis", token: token, json: body)
+    let answer = try endpoint.call("POST", "/api/" + path, token: token, json: body)
     let status = try #require(answer.json["subscription"] as? [String: Any])
-    #expect(status["analysisLimit"] is NSNull && status["analysisRemaining"] is NSNull)
+    for name in ["analysisLimit", "analysisRemaining"] {
+      #expect(status[name] as? Int == limit && status[name] != nil)
+    }
   }
 
   @Test(

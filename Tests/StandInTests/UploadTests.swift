@@ -36,6 +36,20 @@ struct UploadTests {
     }
   }
 
+  @Test("The guide's client reads times in whole seconds and whole milliseconds alone, and is sent no others")
+  func wholeNumbers() throws {
+    let endpoint = try TestEndpoint(clock: ManualClock(1_742_646_896.789).clock) { $0.dialect = .guide }
+    let token = try endpoint.token()
+    let answer = try endpoint.upload(try TestPicture.jpeg(), token: token)
+    #expect(answer.json["timestamp"] as? String == "2025-03-22T12:34:56Z")
+    let debug = try #require(answer.json["debug_info"] as? [String: Any])
+    #expect(debug["processing_time"] is Int && answer.text.contains(/"processing_time":\d+}/))
+    let body: [String: Any] = ["id": "x", "type": "ear", "conditions": []]
+    let saved = try endpoint.call("POST", "/api/analyses/save", token: token, json: body).json
+    #expect((saved["analysis"] as? [String: Any])?["timestamp"] as? String == "2025-03-22T12:34:56Z")
+    #expect((saved["subscription"] as? [String: Any])?["lastResetDate"] as? String == "2025-03-22T12:34:56Z")
+  }
+
   @Test("The same image is answered the same, by this endpoint and by another")
   func same() throws {
     let picture = try TestPicture.jpeg()

@@ -140,7 +140,7 @@ struct VerdictCounts: Equatable, Sendable {
 
   /// A share as a whole percentage.
   static func percentage(_ share: Double?) -> ReportCell {
-    share.map { .percentage(Int64(($0 * 100).rounded())) } ?? .absent
+    share.map { .percentage(Int64(wholePercentage($0))) } ?? .absent
   }
 }
 

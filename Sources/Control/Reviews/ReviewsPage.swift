@@ -218,7 +218,7 @@ struct ReviewFigures {
   }
 
   private static func percent(_ share: Double?) -> String {
-    share.map { "\(Int(($0 * 100).rounded()))%" } ?? "–"
+    share.map { "\(wholePercentage($0))%" } ?? "–"
   }
 
   private static func interval(_ shown: VerdictCounts.Shown?) -> String {

@@ -126,8 +126,8 @@ public struct SubscriptionStatus: Sendable, Equatable {
   init(_ fields: AnswerFields) throws(DecodingFailure) {
     subscription = try Subscription(fields)
     analysisCount = fields.count("analysisCount")
-    analysisLimit = fields.count("analysisLimit")
-    analysisRemaining = fields.count("analysisRemaining")
+    analysisLimit = fields.count("analysisLimit").flatMap { $0 < .noLimit ? $0 : nil }
+    analysisRemaining = fields.count("analysisRemaining").flatMap { $0 < .noLimit ? $0 : nil }
     lastResetDate = fields.time("lastResetDate", "last_reset_date")
   }
 }

@@ -41,18 +41,19 @@ struct APIFailure: Error, Sendable {
 extension APIFailure {
   private static let tooLargeCode = "LIMIT_FILE_SIZE"
   private static let serverCode = "SERVER_ERROR"
+  private static let notFoundCode = "NOT_FOUND"
 
   /// No token, or one that is not valid; why is not said.
   static let unauthorized = APIFailure(401, "Invalid or expired token.")
   /// A log-in with the wrong address or token.
   static let wrongCredentials = APIFailure(
     401, "Invalid email or password.", code: "INVALID_CREDENTIALS")
-  /// The user may not do this.
-  static func forbidden(_ message: String) -> APIFailure { APIFailure(403, message) }
+  /// What the API of an endpoint has and an office does here.
+  static func notHere(_ message: String) -> APIFailure { APIFailure(403, message, code: "NOT_DONE_HERE") }
   /// There is none, or it is another user's.
-  static let noAnalysis = APIFailure(404, "There is no such analysis.")
+  static let noAnalysis = APIFailure(404, "There is no such analysis.", code: notFoundCode)
   /// There is none, it is not the user's, or it is over.
-  static let noShare = APIFailure(404, "There is no such share.")
+  static let noShare = APIFailure(404, "There is no such share.", code: notFoundCode)
   static let monthlyLimit = APIFailure(
     429, "You've reached your analysis limit for this month.", code: "ANALYSIS_LIMIT_EXCEEDED")
   static let missingForm = APIFailure(
@@ -70,6 +71,8 @@ extension APIFailure {
     400, "The type is missing: it is throat or ear.", code: "INVALID_MODEL_TYPE")
   static let keyConflict = APIFailure(
     422, "The Idempotency-Key was used before for another image or type.", code: "IDEMPOTENCY_KEY_REUSED")
+  static let wrongProfile = APIFailure(
+    400, "A name has 1 to 200 characters, an e-mail address 1 to 320.", code: "INVALID_PROFILE")
   static let wrongKey = APIFailure(
     400, "The Idempotency-Key has 1 to 200 printable ASCII characters.", code: "INVALID_IDEMPOTENCY_KEY")
   static let stopping = APIFailure(
@@ -144,8 +147,8 @@ extension APIFailure {
   init(_ refusal: HTTPRefusal) {
     switch refusal.status {
     case 413: self.init(413, refusal.sentence, code: Self.tooLargeCode)
-    case 404: self.init(404, "There is nothing at this path.")
-    case 405: self.init(405, "This path is not asked for by this method.")
+    case 404: self.init(404, "There is nothing at this path.", code: Self.notFoundCode)
+    case 405: self.init(405, "This path is not asked for by this method.", code: "METHOD_NOT_ALLOWED")
     case 500...: self.init(refusal.status, refusal.sentence, code: Self.serverCode)
     default: self.init(refusal.status, refusal.sentence)
     }

@@ -55,27 +55,23 @@ enum AnswerShapes {
     return .object(members)
   }
 
-  /// A job that ended without an analysis, as the API answers a failed model: with one condition that is none. It lacks
-  /// what each condition has, so that no app takes it for a finding.
-  static func failure(_ job: JobID, reason: String, message: String) -> JSONValue {
+  /// A job that ended without an analysis: without conditions, so that no app takes it for a finding, and in words for
+  /// the patient. Why it ended so is the operator's to know.
+  static func failure(_ job: JobID, _ failure: JobFailure) -> JSONValue {
     [
-      "id": .string(job.description), "error": true, "message": .string(message),
-      "conditions": [
-        [
-          "id": "analysis_error", "name": "Analysis failed", "confidence": 0, "isError": true,
-          "error": .string(message), "diagnostic": ["reason": .string(reason)],
-        ]
-      ],
+      "id": .string(job.description), "error": true, "message": .string(failure.message),
+      "code": .string(failure.rawValue),
     ]
   }
 
-  /// A job that has not ended: 202, with the address to ask at.
+  /// A job that has not ended: 202, with the address to ask at. An app that knows no 202 shows the message.
   static func pending(_ job: JobID, status: String) -> HTTPAnswer {
     var answer = HTTPAnswer.json(
       202,
       [
         "id": .string(job.description), "status": .string(status), "location": .string(path(job)),
-        "message": .string("The analysis is not finished yet. Ask again at \(path(job))."),
+        "message":
+          "Your photo is being analysed. The result will be in your history. Please do not send it again.",
       ])
     answer.headers = [("Location", path(job)), ("Retry-After", "2")]
     return answer
@@ -85,7 +81,7 @@ enum AnswerShapes {
   static func end(_ end: JobEnd, _ job: JobID, of user: AppUser, imageBytes: Int? = nil) -> JSONValue {
     switch end {
     case .analysed(let analysis): self.analysis(analysis, of: user, imageBytes: imageBytes)
-    case .failed(let reason, let message): failure(job, reason: reason, message: message)
+    case .failed(let failure): self.failure(job, failure)
     }
   }
 
@@ -95,7 +91,7 @@ enum AnswerShapes {
       "id": .string(user.reference), "email": .string(user.email ?? user.reference),
       "name": .string(user.name ?? user.reference),
       "subscription": .string(subscription(user)), "analysisCount": .count(user.used),
-      "analysisLimit": .count(user.limit), "lastResetDate": .string(moment(user.monthStart)),
+      "analysisLimit": .count(user.limit ?? .noLimit), "lastResetDate": .string(moment(user.monthStart)),
     ]
   }
 
@@ -103,8 +99,8 @@ enum AnswerShapes {
   static func subscriptionStatus(_ user: AppUser) -> JSONValue {
     [
       "subscription": .string(subscription(user)), "analysisCount": .count(user.used),
-      "analysisLimit": .count(user.limit),
-      "analysisRemaining": .count(user.limit.map { max(0, $0 - user.used) }),
+      "analysisLimit": .count(user.limit ?? .noLimit),
+      "analysisRemaining": .count(user.limit.map { max(0, $0 - user.used) } ?? .noLimit),
       "lastResetDate": .string(moment(user.monthStart)),
     ]
   }
@@ -112,7 +108,8 @@ enum AnswerShapes {
   /// The API knows two plans: one with a monthly limit and one without.
   private static func subscription(_ user: AppUser) -> String { user.limit == nil ? "premium" : "free" }
 
-  private static func moment(_ seconds: Double) -> String { UnixTime(secondsSince1970: seconds).rfc3339 }
+  /// A time as the client of the API's guide reads it: without a fraction of a second.
+  static func moment(_ seconds: Double) -> String { UnixTime(secondsSince1970: seconds).rfc3339Seconds }
 }
 
 /// An analysis as the queue has stored it.
@@ -177,24 +174,34 @@ extension StoredAnalysis: Decodable {
 /// What became of a job that somebody waits for.
 enum JobEnd: Sendable, Equatable {
   case analysed(StoredAnalysis)
-  /// It died, or was cancelled; the reason is a stable word, the message the endpoint's.
-  case failed(reason: String, message: String)
+  /// It died, or was cancelled.
+  case failed(JobFailure)
+}
+
+/// How a job ended without an analysis, as far as an app has to know.
+enum JobFailure: String, Sendable, Equatable {
+  case died = "ANALYSIS_FAILED"
+  case cancelled = "ANALYSIS_CANCELLED"
+
+  /// What the patient is told.
+  var message: String {
+    switch self {
+    case .died: "The photo could not be analysed. Please take it again."
+    case .cancelled: "The analysis was cancelled. Ask your clinic why."
+    }
+  }
 }
 
 /// Where a job of the user of a token is.
 struct AppJobState: Sendable, Equatable, Decodable {
   /// As the queue names states: `waiting`, `running`, `scheduled`, `succeeded`, `dead`, `cancelled`.
   let state: String
-  let reason: String?
-  let message: String?
 
   /// Whether it is at its end without an analysis.
-  var failure: JobEnd? { Self.failure(state, reason: reason, message: message) }
-
-  static func failure(_ state: String, reason: String?, message: String?) -> JobEnd? {
+  var failure: JobEnd? {
     switch state {
-    case "dead": .failed(reason: reason ?? "dead", message: message ?? "The analysis failed.")
-    case "cancelled": .failed(reason: "cancelled", message: "The analysis was cancelled.")
+    case "dead": .failed(.died)
+    case "cancelled": .failed(.cancelled)
     default: nil
     }
   }

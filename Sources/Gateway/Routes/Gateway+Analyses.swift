@@ -27,12 +27,7 @@ extension Gateway {
       },
       HTTPRoute(.delete, "/api/analyses/*") { request in
         await self.answer(request) { _ -> HTTPAnswer in
-          throw APIFailure.forbidden("Analyses are kept by your clinic: ask it to erase what is kept of you.")
-        }
-      },
-      HTTPRoute(.get, "/api/user-profile") { request in
-        await self.answer(request) { caller in
-          ["user": AnswerShapes.profile(try await self.users.fresh(caller.token))]
+          throw APIFailure.notHere("Analyses are kept by your clinic: ask it to erase what is kept of you.")
         }
       },
       HTTPRoute(.get, "/api/health") { _ in
@@ -50,17 +45,7 @@ extension Gateway {
     for path in ["/api/analyses/save", "/api/save-analysis"] {
       routes.append(posted(path, bodyUpTo: 64 << 10) { try await self.save($0, $1) })
     }
-    routes.append(
-      HTTPRoute(.post, "/api/login", bodyUpTo: 4096) { request in
-        await self.answered { try await self.logIn(request) }
-      })
-    for path in ["/api/register", "/api/refresh-token"] {
-      let refusal = APIFailure.forbidden(
-        "This server knows users by their tokens alone: ask your clinic for one.")
-      routes.append(
-        HTTPRoute(.post, path, bodyUpTo: 64 << 10, admit: { _ in refusal.answer }) { _ in refusal.answer })
-    }
-    routes += shareRoutes
+    routes += userRoutes + shareRoutes
     // Who reads is asked for a token, whatever name the server was reached by.
     return routes.map { route in
       var route = route
@@ -69,35 +54,10 @@ extension Gateway {
     }
   }
 
-  private func answer(
+  func answer(
     _ request: HTTPRequest, _ body: @escaping @Sendable (Caller) async throws -> JSONValue
   ) async -> HTTPAnswer {
     await answer(request) { caller -> HTTPAnswer in .json(200, try await body(caller)) }
-  }
-
-  /// An app that has its users log in has them give the token as the password: it is answered with the same token.
-  private func logIn(_ request: HTTPRequest) async throws -> HTTPAnswer {
-    guard !isDraining else { throw APIFailure.stopping }
-    guard let body = try? JSONReader.read(request.body), let email = body["email"]?.text,
-      let password = body["password"]?.text
-    else { throw APIFailure.missingBody }
-    guard let token = AppToken(text: password) else { throw APIFailure.wrongCredentials }
-    let user: AppUser
-    do {
-      // Asked anew: what is answered shows who the user is, and a token that was just revoked opens nothing.
-      user = try await presence.call { try await self.users.fresh(token) }
-    } catch let failure as APIFailure where failure.status == 401 {
-      throw APIFailure.wrongCredentials
-    }
-    guard email == user.reference || email.lowercased() == user.email?.lowercased() else {
-      throw APIFailure.wrongCredentials
-    }
-    return .json(
-      200,
-      [
-        "message": "Login successful", "token": .string(password), "accessToken": .string(password),
-        "user": AnswerShapes.profile(user),
-      ])
   }
 
   /// The job that a path names.

@@ -30,13 +30,21 @@ extension Gateway {
     }
   }
 
-  /// A route for what a user sends: who it is, is asked before the body is kept.
+  /// A route for what a user sends by POST.
   func posted(
     _ path: String, bodyUpTo bytes: Int,
     _ body: @escaping @Sendable (HTTPRequest, Caller) async throws -> HTTPAnswer
   ) -> HTTPRoute {
+    sent(.post, path, bodyUpTo: bytes, body)
+  }
+
+  /// A route for what a user sends: who it is, is asked before the body is kept.
+  func sent(
+    _ method: HTTPRequest.Method, _ path: String, bodyUpTo bytes: Int,
+    _ body: @escaping @Sendable (HTTPRequest, Caller) async throws -> HTTPAnswer
+  ) -> HTTPRoute {
     HTTPRoute(
-      .post, path, bodyUpTo: bytes,
+      method, path, bodyUpTo: bytes,
       admit: { request in
         do {
           try self.expectToken(request)

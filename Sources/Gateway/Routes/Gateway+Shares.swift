@@ -188,6 +188,6 @@ private enum SharedCalls {
   }
 
   private static func moment(_ seconds: Double?) -> JSONValue {
-    .text(seconds.map { UnixTime(secondsSince1970: $0).rfc3339 })
+    .text(seconds.map(AnswerShapes.moment))
   }
 }

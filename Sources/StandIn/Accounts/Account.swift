@@ -29,16 +29,17 @@ struct Account: Sendable {
     return UserProfile(
       id: id, email: email, name: name, subscription: subscription,
       analysisCount: isGuide ? analysisCount : nil,
-      lastResetDate: isGuide ? UnixTime(secondsSince1970: lastReset).rfc3339 : nil)
+      lastResetDate: isGuide ? dialect.moment(lastReset) : nil)
   }
 
   /// What the month leaves of a limit.
   func status(limit: Int?, _ dialect: EndpointConfiguration.Dialect) -> AccountSubscriptionStatus {
     let limit = subscription == .free ? limit : nil
+    let noLimit: Int? = dialect == .guide ? .noLimit : nil
     return AccountSubscriptionStatus(
-      subscription: subscription, analysisCount: analysisCount, analysisLimit: limit,
-      analysisRemaining: limit.map { max(0, $0 - analysisCount) },
-      lastResetDate: UnixTime(secondsSince1970: lastReset).rfc3339, dialect: dialect)
+      subscription: subscription, analysisCount: analysisCount, analysisLimit: limit ?? noLimit,
+      analysisRemaining: limit.map { max(0, $0 - analysisCount) } ?? noLimit,
+      lastResetDate: dialect.moment(lastReset), dialect: dialect)
   }
 }
 
@@ -100,9 +101,11 @@ struct AccountAnalysis: Sendable, Encodable {
   let type: String
   let conditions: JSONValue
   let createdAt: String
+  /// The same: the guide's client reads no other. Nil where the dialect is the real server's.
+  let timestamp: String?
 
   private enum CodingKeys: String, CodingKey {
-    case id, type, conditions
+    case id, type, conditions, timestamp
     case createdAt = "created_at"
   }
 }
@@ -111,7 +114,7 @@ struct AccountAnalysis: Sendable, Encodable {
 struct AccountSubscriptionStatus: Sendable, Encodable {
   let subscription: AccountSubscription
   let analysisCount: Int
-  /// Nil, answered as null, where there is no limit.
+  /// Nil, answered as null, where there is no limit and the dialect is the real server's.
   let analysisLimit: Int?
   let analysisRemaining: Int?
   let lastResetDate: String

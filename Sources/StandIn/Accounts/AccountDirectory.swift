@@ -117,13 +117,14 @@ final class AccountDirectory: Sendable {
   func save(_ id: String, type: String, conditions: JSONValue) -> (
     AccountAnalysis, AccountSubscriptionStatus
   )? {
-    let createdAt = UnixTime(secondsSince1970: clock.now).rfc3339
+    let createdAt = dialect.moment(clock.now)
     let number = state.withLock { state in
       state.nextAnalysis += 1
       return state.nextAnalysis - 1
     }
     let saved = AccountAnalysis(
-      id: "saved-\(number)", type: type, conditions: conditions, createdAt: createdAt)
+      id: "saved-\(number)", type: type, conditions: conditions, createdAt: createdAt,
+      timestamp: dialect == .guide ? createdAt : nil)
     return change(id) { [limit, dialect] account in
       account.saved.append(saved)
       return (saved, account.status(limit: limit, dialect))

@@ -114,7 +114,7 @@ struct FaultAnswers {
       return .failure(200, "The image format is not supported.", code: "INVALID_IMAGE_FORMAT")
     case .analysisError:
       let json = """
-        {"id":"analysis-error-1","type":"throat","timestamp":"\(UnixTime(secondsSince1970: now).rfc3339)","user_id":"anonymous",\
+        {"id":"analysis-error-1","type":"throat","timestamp":"\(configuration.dialect.moment(now))","user_id":"anonymous",\
         "conditions":[{"id":"analysis_error","name":"AnsweredAnalysis error","confidence":0,"description":"The analysis \
         could not be completed.","isPotentiallySerious":false,"isError":true,"error":"inference failed",\
         "diagnostic":{"stage":"inference"}}]}

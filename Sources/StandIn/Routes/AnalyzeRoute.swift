@@ -75,7 +75,8 @@ struct AnalyzeRoute {
     let id = "analysis-" + ImageDigest.hex(digest.high ^ key.low)
     var success = AnalysisAnswer(
       id: id, kind: kind, conditions: analysis.conditionsJSON, user: counted?.id,
-      imageCount: digest.count, duration: .now - startedAt, isDecoded: core.configuration.decodesPictures)
+      imageCount: digest.count, duration: .now - startedAt, dialect: core.configuration.dialect,
+      isDecoded: core.configuration.decodesPictures)
     // The real server subtracts two readings of a clock that may be set back: of 0.8 % of its answers it is -1.
     if core.configuration.dialect == .server, key.low % 125 == 0 { success.duration = .milliseconds(-1) }
     if let strike {
@@ -90,17 +91,18 @@ struct AnalyzeRoute {
 /// The body of a successful analysis, with the parts that the unusual answers change.
 struct AnalysisAnswer {
   /// How the time is written.
-  enum Stamp { case fractional, seconds, createdAt }
+  enum Stamp { case usual, seconds, createdAt }
 
   var id: String?
   var kind: AnalysisKind
-  var stamp = Stamp.fractional
+  var stamp = Stamp.usual
   /// A JSON array, or nil for an answer without it.
   var conditions: [UInt8]?
   /// The id of the account that called; nil for a call without one.
   var user: String?
   var imageCount: Int
   var duration: Duration
+  var dialect: EndpointConfiguration.Dialect
   /// More members, each with a comma before it.
   var extra = ""
 
@@ -125,7 +127,7 @@ struct AnalysisAnswer {
     }
     text.raw("\"type\":\"\(kind.rawValue)\",")
     switch stamp {
-    case .fractional: text.raw("\"timestamp\":\"\(UnixTime(secondsSince1970: now).rfc3339)\"")
+    case .usual: text.raw("\"timestamp\":\"\(dialect.moment(now))\"")
     case .seconds: text.raw("\"timestamp\":\((now * 1000).rounded(.down) / 1000)")
     case .createdAt: text.raw("\"created_at\":\"\(UnixTime(secondsSince1970: now).rfc3339Seconds)\"")
     }
@@ -143,7 +145,9 @@ struct AnalysisAnswer {
     text.raw(extra)
     let milliseconds = (duration.inSeconds * 1e6).rounded() / 1e3
     text.raw(",\"debug_info\":{\"data_source\":\"\(source)\",\"image_data_length\":\(imageCount)")
-    text.raw(",\"processing_time\":\(milliseconds)}}")
+    // The guide's client reads a whole number alone.
+    let time = dialect == .guide ? String(Int(milliseconds.rounded())) : String(milliseconds)
+    text.raw(",\"processing_time\":\(time)}}")
     return text.bytes
   }
 }

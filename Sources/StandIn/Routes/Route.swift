@@ -17,6 +17,7 @@ enum Route: Equatable, Sendable {
 
   init(method: String, path: String, _ dialect: EndpointConfiguration.Dialect) {
     let saved = Self.savedAnalysis(dialect)
+    let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     let (allowed, route): (String, Route)
     if let known = Self.common[path] ?? (dialect == .guide ? Self.guide : Self.server)[path] {
       (allowed, route) = known

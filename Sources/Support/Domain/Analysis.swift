@@ -160,16 +160,27 @@ public struct Confidence: Hashable, Sendable {
   /// The band under which it is shown.
   public var band: ConfidenceBand { ConfidenceBand(self) }
 
-  /// The whole percentage under which it is shown: rounded, but never to one of a higher band than its
-  /// own, so that 0.7999 is 79 and stands under orange, not 80 under orange.
+  /// The whole percentage under which it is shown: never one of a higher band than its own, so that 0.7999 is 79 and
+  /// stands under orange, not 80 under orange.
   public var percentage: Int {
-    var whole = Int((value * 100).rounded())
+    var whole = wholePercentage(value)
     while let shown = Confidence(Double(whole) / 100), shown.band > band { whole -= 1 }
     return whole
   }
 
   /// The percentage with its sign, for instance `78%`.
   public var percentageText: String { "\(percentage)%" }
+}
+
+/// A share from 0 to 1 as a whole percentage, rounded as the apps do: a half goes to the even number, and what a half is
+/// is told by the shortest decimal number that stands for the share, not by its last bits. So 0.125 is 12, and 0.575 is 58.
+public func wholePercentage(_ share: Double) -> Int {
+  var whole = Int(share * 100)
+  // Multiplied, a share can come out below or above the number that it is.
+  while Double(whole + 1) / 100 <= share { whole += 1 }
+  while Double(whole) / 100 > share { whole -= 1 }
+  let half = Double(2 * whole + 1) / 200
+  return share > half || share == half && !whole.isMultiple(of: 2) ? whole + 1 : whole
 }
 
 /// The colour under which a confidence is shown.

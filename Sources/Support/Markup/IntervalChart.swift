@@ -74,7 +74,7 @@ public struct IntervalChart {
 }
 
 /// A share as a whole percentage.
-func percent(_ share: Double) -> String { "\(Int((share * 100).rounded()))%" }
+func percent(_ share: Double) -> String { "\(wholePercentage(share))%" }
 
 extension HTML {
   /// A drawing with its heading, which is read out as a sentence.

@@ -85,6 +85,7 @@ struct BoundTests {
   /// Parameters that may be left out, or of which each value is an everyday one, so that the call does its work.
   private static let harmless: Set<String> = [
     "assign_clinic.p_clinic", "audit_worker.p_detail", "erase_user.p_user", "erase_user.p_user_id",
+    "gateway_set_profile.p_name", "gateway_set_profile.p_email",
     "gateway_share_request.p_login", "gateway_share_request.p_carer",
     "grant_clinics.p_clinics", "heartbeat.p_leases", "heartbeat.p_host", "heartbeat.p_version",
     "open_analyses.p_detail", "open_conditions.p_detail", "open_statement.p_detail",

@@ -102,6 +102,8 @@ struct HeldLockTests {
     "accept_share": "analysis.accept_share(job('asked'))",
     "revoke_share": "analysis.revoke_share(job('share'))",
     "gateway_user": "analysis.gateway_user(0::smallint, sha256('ann'))",
+    "gateway_set_profile": "analysis.gateway_set_profile(0::smallint, sha256('ann'), 'Ann', NULL)",
+    "gateway_log_out": "analysis.gateway_log_out(0::smallint, sha256('ann'))",
     "gateway_submit": """
     analysis.gateway_submit(0::smallint, sha256('ann'), 'ann', 1::smallint, sha256('held'), 'held'::bytea, NULL,
       'held', NULL, NULL)
@@ -157,7 +159,8 @@ struct HeldLockTests {
     """,
     "5s": """
     accept_share add_clinic add_plan add_review add_token add_user add_webhook assign_clinic \
-    gateway_share_accept gateway_share_request gateway_share_revoke grant_clinics import_users lift_clinics \
+    gateway_log_out gateway_set_profile gateway_share_accept gateway_share_request gateway_share_revoke \
+    grant_clinics import_users lift_clinics \
     remove_webhook rename_user replay_webhook request_share revoke_clinics revoke_share revoke_tokens \
     rewrap_webhook save_profile set_clinic set_period set_photo set_plan set_plan_limit \
     set_plan_price set_setting set_zone test_webhook
@@ -213,6 +216,7 @@ struct HeldLockTests {
       'fresh', NULL, NULL)
     """,
     "analysis.gateway_ended(0::smallint, array[sha256('bob')], array[job('other')])",
+    "analysis.gateway_set_profile(0::smallint, sha256('bob'), 'Bob', NULL)",
     "analysis.gateway_open_history(0::smallint, sha256('bob'), NULL, 10)",
     "analysis.open_reviews('agreement', 24321::smallint, 24321::smallint, NULL)",
   ]

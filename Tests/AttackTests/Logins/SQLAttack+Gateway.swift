@@ -14,6 +14,12 @@ extension SQLAttack {
       .gateway, "looks for a user in another shard",
       "SELECT * FROM analysis.gateway_user(9::smallint, sha256('ann'))", .nothing),
     SQLAttack(
+      .gateway, "changes a profile with a token that was revoked",
+      "SELECT analysis.gateway_set_profile(0::smallint, sha256('gone'), 'Mallory', NULL)", .refused("28000")),
+    SQLAttack(
+      .gateway, "logs out with a token that has expired",
+      "SELECT analysis.gateway_log_out(0::smallint, sha256('late'))", .refused("28000")),
+    SQLAttack(
       .gateway, "submits with a token that was revoked",
       """
       SELECT * FROM analysis.gateway_submit(0::smallint, sha256('gone'), 'sue-south', 1::smallint,

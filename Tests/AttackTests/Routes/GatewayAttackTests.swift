@@ -99,6 +99,18 @@ struct GatewayAttack: Sendable {
       tries: "makes itself an account", method: "POST", path: "/api/register", headers: [:],
       body: #"{"email":"a","password":"b","name":"c"}"#, statuses: [403]),
     GatewayAttack(
+      tries: "gives itself another plan", method: "POST", path: "/api/update-subscription",
+      body: #"{"subscription":"premium","paymentToken":"x"}"#, statuses: [403]),
+    GatewayAttack(
+      tries: "names another user whose profile it changes", method: "PUT", path: "/api/update-profile",
+      body: #"{"id":"ada","user":"ada"}"#, statuses: [200]),
+    GatewayAttack(
+      tries: "turns round what is written after its name", method: "PUT", path: "/api/update-profile",
+      body: #"{"name":"\u202eada"}"#, statuses: [400]),
+    GatewayAttack(
+      tries: "logs another out with a token that is made up", method: "POST", path: "/api/logout",
+      headers: ["Authorization": "Bearer aq1.0." + String(repeating: "A", count: 43)], statuses: [401]),
+    GatewayAttack(
       tries: "hides a second file behind the first", method: "POST", path: "/api/analyze", headers: form(""),
       body: type + file + file + "--b--\r\n", statuses: [400]),
     GatewayAttack(
@@ -233,6 +245,7 @@ struct GatewayAttackTests {
         for token in setting.tokens.values { #expect(!answer.text.contains(token), "\(attack.tries)") }
         #expect(!answer.text.contains("confidence"), "\(attack.tries)")
       }
+      #expect(try await setting.queue.count("profile WHERE name IS NOT NULL OR email IS NOT NULL") == 0)
       #expect(try await setting.queue.count("job") == 1)
       #expect(try await setting.queue.count("share") == 1)
       #expect(
@@ -246,7 +259,10 @@ struct GatewayAttackTests {
   @Test("Every path but those without a token asks for one")
   func withoutToken() async throws {
     try await with { setting in
-      let open = ["/api/health", "/readyz", "/api/login", "/api/register", "/api/refresh-token"]
+      let open = [
+        "/api/health", "/readyz", "/api/login", "/api/register", "/api/refresh-token",
+        "/api/update-subscription",
+      ]
       #expect(setting.gateway.routes.count > 15)
       for route in setting.gateway.routes where !open.contains(route.path) {
         let answer = try RawClient(port: setting.server.address.port).request(
@@ -258,7 +274,9 @@ struct GatewayAttackTests {
         let head = "\(route.method.rawValue) \(route.path.replacing("*", with: "1")) HTTP/1.1\r\nHost: x\r\n"
         try asking.send(raw: Array("\(head)Content-Length: 1\r\nExpect: 100-continue\r\n\r\n".utf8))
         let refused = asking.receive().status
-        #expect(route.method == .post ? refused == 401 : [100, 401].contains(refused), "\(head): \(refused)")
+        #expect(
+          [.post, .put].contains(route.method) ? refused == 401 : [100, 401].contains(refused),
+          "\(head): \(refused)")
       }
     }
   }

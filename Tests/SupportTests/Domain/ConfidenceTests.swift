@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Support
@@ -26,11 +27,23 @@ struct ConfidenceTests {
     "The percentage is rounded, but never into a higher band",
     arguments: [
       (0.78, "78%"), (0.7999, "79%"), (0.796, "79%"), (0.8, "80%"), (0.599, "59%"), (0.6, "60%"),
-      (0.399999, "39%"), (0.4, "40%"), (0.005, "1%"), (0.0049, "0%"), (0, "0%"), (1, "100%"), (0.999, "100%"),
-      (0.29, "29%"), (0.57, "57%"),
+      (0.399999, "39%"), (0.4, "40%"), (0.005, "0%"), (0.0049, "0%"), (0, "0%"), (1, "100%"), (0.999, "100%"),
+      (0.29, "29%"), (0.57, "57%"), (0.985, "98%"), (0.125, "12%"), (0.575, "58%"), (0.795, "79%"),
     ])
   func percentages(value: Double, text: String) throws {
     #expect(try #require(Confidence(value)).percentageText == text)
+  }
+
+  @Test("A share is rounded as the apps' own formatter does")
+  func rounding() {
+    let formatter = NumberFormatter()
+    formatter.locale = Locale(identifier: "en_US")
+    formatter.numberStyle = .percent
+    formatter.maximumFractionDigits = 0
+    for number in 0...10_000 {
+      let share = Double(number) / 10_000
+      #expect(formatter.string(from: NSNumber(value: share)) == "\(wholePercentage(share))%", "\(share)")
+    }
   }
 
   @Test("A shown percentage always lies in the band that is shown with it")

@@ -5,6 +5,8 @@
 --     -> o_user_id bigint, o_user text, o_name text, o_email text, o_plan text, o_plan_name text,
 --        o_limit int (NULL: unlimited), o_used int, o_remaining int (NULL: unlimited), o_month text,
 --        o_month_start timestamptz, o_zone text, o_subscription text, o_token int
+--   gateway_set_profile(p_shard smallint, p_token bytea, p_name text, p_email text)
+--   gateway_log_out(p_shard smallint, p_token bytea)
 --   gateway_submit(p_shard smallint, p_token bytea, p_user text, p_kind smallint, p_sha256 bytea,
 --     p_image bytea, p_size int[] (width and height), p_key text, p_encrypted_by bigint, p_wrapped_key bytea)
 --     -> o_outcome text (created, duplicate, refused), o_reason text, o_job bigint, o_limit int, o_used int
@@ -63,6 +65,44 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.gateway_user IS
   'Answers the user of a token, with plan and what is used of the month.';
+
+-- Changes name and e-mail address of the user of a token; what is NULL stays as it is.
+CREATE OR REPLACE FUNCTION analysis.gateway_set_profile(
+  p_shard smallint, p_token bytea, p_name text, p_email text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
+DECLARE
+  v_token record := analysis.token_user(p_shard, p_token);
+BEGIN
+  PERFORM analysis.require_argument(
+    (length(p_name) BETWEEN 1 AND 200 AND p_name !~ analysis.hidden_characters()) IS NOT FALSE,
+    'a name has 1 to 200 characters, and none that cannot be seen');
+  PERFORM analysis.require_argument(
+    (length(p_email) BETWEEN 1 AND 320 AND p_email !~ analysis.hidden_characters()) IS NOT FALSE,
+    'an e-mail address has 1 to 320 characters, and none that cannot be seen');
+  PERFORM analysis.save_profile(p_shard, v_token.o_user_id, p_name, p_email, NULL, NULL, NULL);
+  PERFORM analysis.audit_add(
+    'set_profile', 'user:' || v_token.o_user_id, jsonb_build_object('token', v_token.o_number));
+END $$;
+COMMENT ON FUNCTION analysis.gateway_set_profile IS
+  'Changes name and e-mail address of the user of a token.';
+
+-- Ends the token with which it is called.
+CREATE OR REPLACE FUNCTION analysis.gateway_log_out(p_shard smallint, p_token bytea) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
+DECLARE
+  v_token record := analysis.token_user(p_shard, p_token);
+BEGIN
+  UPDATE analysis.user_token t SET revoked_at = clock_timestamp()
+  WHERE t.shard = p_shard AND t.user_id = v_token.o_user_id AND t.number = v_token.o_number
+    AND t.revoked_at IS NULL;
+  IF FOUND THEN
+    PERFORM analysis.audit_add(
+      'revoke_token', 'user:' || v_token.o_user_id,
+      jsonb_build_object('tokens', jsonb_build_array(v_token.o_number), 'token', v_token.o_number));
+  END IF;
+END $$;
+COMMENT ON FUNCTION analysis.gateway_log_out IS
+  'Ends the token with which it is called.';
 
 -- Submits an image, which is clean, for the user of a token, as `submit` does, with the normal priority.
 -- p_user is what gateway_user called the user, by which an encrypted image is bound to them: where they have
