@@ -182,6 +182,13 @@ struct PDFCanvas: ~Copyable {
         }
       }
       cairo_fill(cairo)
+    case .lines:
+      cairo_set_line_width(cairo, 0.7)
+      for row in 0..<Int(height / 4 + 1) {
+        cairo_move_to(cairo, x, y + 2 + Double(row) * 4)
+        cairo_line_to(cairo, x + width, y + 2 + Double(row) * 4)
+      }
+      cairo_stroke(cairo)
     case .stripes:
       cairo_set_line_width(cairo, 1.2)
       for step in 0..<Int((width + height) / 4 + 1) {

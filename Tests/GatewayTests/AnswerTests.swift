@@ -51,6 +51,12 @@ struct AnswerTests {
       shape.json
         == #"{"id":"otitis","name":"Otitis","confidence":0.7999,"description":"","symptoms":[],"#
         + #""isPotentiallySerious":false,"recommendConsultation":false,"band":"orange"}"#)
+    // What is normal has no band here either, which would alarm by being sure.
+    let normal = try JSONReader.read(
+      Array(
+        #"{"id":"normal","name":"No visible finding","confidence":0.65,"band":"orange","normal":true}"#.utf8)
+    ).value
+    #expect(AnswerShapes.condition(normal)["band"] == "normal")
   }
 
   @Test("A failed job is no analysis to anybody who decodes one, and says what the patient is to do")

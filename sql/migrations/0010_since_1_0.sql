@@ -772,6 +772,11 @@ ALTER TABLE analysis.clinic
   ADD COLUMN logo bytea REFERENCES analysis.logo,                                    -- as a clinic
   ADD COLUMN pharmacy_logo bytea REFERENCES analysis.logo;                           -- as a pharmacy
 
+-- What each product has switched off, of what is refused here and not by the programs alone.
+CREATE TABLE analysis.product (
+  name text   PRIMARY KEY CHECK (name ~ '^[a-z0-9][a-z0-9_-]{0,59}$'),
+  off  text[] NOT NULL);
+
 -- What an office keeps of a person. The gender is a word of the person's own choosing; nothing is computed
 -- from it, and NULL says that it is not stated.
 ALTER TABLE analysis.profile

@@ -280,56 +280,16 @@ extension ValueFormat where Value == Duration {
     ValueFormat(
       name: "DURATION",
       parse: { (given: String) throws(ValueError) -> Duration in
-        let value = try DurationText.parse(given)
+        guard let value = Duration(written: given) else {
+          throw ValueError(
+            "is not a length of time; write a number with its unit, for example 250ms, 30s or 5m")
+        }
         guard range.contains(value) else {
-          let low = DurationText.text(range.lowerBound)
-          throw ValueError("is outside the range \(low) to \(DurationText.text(range.upperBound))")
+          throw ValueError("is outside the range \(range.lowerBound.written) to \(range.upperBound.written)")
         }
         return value
       },
-      text: DurationText.text)
-  }
-}
-
-/// Lengths of time as people type them. A bare number is refused: whether seconds or milliseconds were
-/// meant is not ours to guess.
-enum DurationText {
-  private static let units: [(suffix: String, milliseconds: Int64)] = [
-    ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
-  ]
-  private static let complaint =
-    "is not a length of time; write a number with its unit, for example 250ms, 30s or 5m"
-
-  static func parse(_ text: String) throws(ValueError) -> Duration {
-    var rest = text[...]
-    var total: Int64 = 0
-    var smallest = Int64.max
-    repeat {
-      let digits = rest.prefix { ("0"..."9").contains($0) }
-      rest = rest.dropFirst(digits.count)
-      let suffix = rest.prefix { $0.isASCII && $0.isLetter }
-      rest = rest.dropFirst(suffix.count)
-      guard let count = Int64(digits), let unit = units.first(where: { $0.suffix == suffix }),
-        unit.milliseconds < smallest
-      else { throw ValueError(complaint) }
-      smallest = unit.milliseconds
-      let (part, overflow) = count.multipliedReportingOverflow(by: unit.milliseconds)
-      let (sum, carried) = total.addingReportingOverflow(part)
-      guard !overflow, !carried else { throw ValueError("is too long") }
-      total = sum
-    } while !rest.isEmpty
-    return .milliseconds(total)
-  }
-
-  @Sendable static func text(_ duration: Duration) -> String {
-    var rest = duration.milliseconds
-    guard rest > 0 else { return "0s" }
-    var parts = ""
-    for unit in units where rest >= unit.milliseconds {
-      parts += "\(rest / unit.milliseconds)\(unit.suffix)"
-      rest %= unit.milliseconds
-    }
-    return parts
+      text: { $0.written })
   }
 }
 

@@ -7,7 +7,7 @@ enum AccountCommand {
   static let user = Option<String?>(
     "user", .string,
     help:
-      "The user here whose account it is: name, e-mail address, plan and the endpoint's count are taken over."
+      "The user here whose account it is: name, e-mail address and the endpoint's count are taken over."
   )
 
   /// Who a person is at the endpoint; the same words for every command that sets it.
@@ -175,12 +175,12 @@ extension AnalysisHistory: Presentable {
     ])
     for analysis in analyses {
       let found = analysis.conditions.first
-      let band = found.map { $0.isNormal ? "normal" : $0.confidence.band.rawValue }
-      let colour = found.flatMap { $0.isNormal ? nil : $0.confidence.band.colour }
+      let mark = found.flatMap { ConditionMark($0.confidence.band, isNormal: $0.isNormal) }
       table.add([
         Cell(analysis.id), Cell(analysis.kind.rawValue),
         Cell(analysis.createdAt.map { Moment.short($0) } ?? ""),
-        Cell(found?.name ?? "none"), Cell(found?.confidence.percentageText ?? ""), Cell(band ?? "", colour),
+        Cell(found?.name ?? "none"), Cell(found?.confidence.percentageText ?? ""),
+        Cell(mark?.rawValue ?? "", mark?.colour),
       ])
     }
     return table.render(width: width, paint: paint)

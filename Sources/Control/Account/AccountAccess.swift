@@ -13,17 +13,27 @@ struct AccountAccess: Sendable {
   let session: ControlSession
 
   /// Takes over what the endpoint says of the account, where it is somebody's here, and says what differed.
+  ///
+  /// - Parameter plan: Whether the user gets the plan that is called as the subscription: what bills is changed by a
+  ///   command that names it, and by no other.
   func takeOver(
-    _ account: EndpointUser, _ status: SubscriptionStatus? = nil, dry: Bool = false
+    _ account: EndpointUser, _ status: SubscriptionStatus? = nil, plan: Bool, dry: Bool = false
   ) async throws -> [UserChange] {
     guard let user else { return [] }
     var record = UserRecord(user)
     record.name = account.name
     record.email = account.email
-    record.plan = account.subscription.rawValue
+    record.plan = plan ? account.subscription.rawValue : nil
     record.subscription = account.subscription.rawValue
     record.analysisCount = account.analysisCount ?? status?.analysisCount
     record.lastResetDate = account.lastResetDate ?? status?.lastResetDate
+    if !plan, let here = try await UserDirectory(session.database).show(user)?.plan,
+      here != record.subscription
+    {
+      session.console.say(
+        "The plan of \(printable(user)) is \(printable(here)) here and \(account.subscription.rawValue) at the "
+          + "endpoint: analysisctl account sync changes it.")
+    }
     return try await UserDirectory(session.database).change(record, dry: dry, by: session.actor)
   }
 }

@@ -47,7 +47,7 @@ enum AccountLoginCommand {
   private static func show(
     _ account: EndpointUser, done: String?, _ access: AccountAccess
   ) async throws -> ExitCode {
-    let changes = try await access.takeOver(account)
+    let changes = try await access.takeOver(account, plan: false)
     try access.session.view.show(
       AccountResponse(account: account, done: done, user: access.user, changes: changes))
     return .done
@@ -106,7 +106,7 @@ enum AccountRegisterCommand {
     try await context.withAccount(user: try context[AccountCommand.user]) { access in
       let name = try context[AccountCommand.name] ?? access.credentials.name
       let account = try await register(access, name: name)
-      let changes = try await access.takeOver(account)
+      let changes = try await access.takeOver(account, plan: false)
       try access.session.view.show(
         AccountResponse(account: account, done: "registered", user: access.user, changes: changes))
       return .done

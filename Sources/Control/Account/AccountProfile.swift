@@ -25,7 +25,7 @@ enum AccountProfileCommand {
       \(AccountCommand.credentials)
 
       Without an option that changes something it shows the account at the endpoint. Name and e-mail address are \
-      changed there, and with --user here too.
+      changed there, and with --user here too. The plan here stays as it is.
 
       Birthday, address, gender and photo are of the user here (--user): the endpoint has no place for them, and is \
       not asked where nothing else is changed. An empty value removes one: --gender "". A photo takes the place of \
@@ -60,7 +60,7 @@ enum AccountProfileCommand {
         let changed = try await access.client.updateProfile(name: wanted.name, email: wanted.email)
         // It is changed, and the answer may not describe it.
         account = if let changed { changed } else { try await access.client.profile() }
-        changes = try await access.takeOver(account)
+        changes = try await access.takeOver(account, plan: false)
         if let email = wanted.email, email != access.credentials.email {
           access.session.console.say(
             "The credentials file has the former e-mail address: write the new one into it before the next log-in."
@@ -249,7 +249,7 @@ enum AccountSubscribeCommand {
       // It is changed, and the answer does not describe it.
       if account == nil { account = try await access.client.profile() }
       guard let account else { return .done }
-      let changes = try await access.takeOver(account)
+      let changes = try await access.takeOver(account, plan: true)
       try access.session.view.show(
         AccountResponse(account: account, done: "subscribed", user: user, changes: changes))
       return .done

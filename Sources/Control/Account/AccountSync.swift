@@ -21,7 +21,8 @@ enum AccountSyncCommand {
       Name, e-mail address, subscription, count and the date of the last reset are taken over, and the user gets the \
       plan that is called as the subscription is (free or premium). Each thing that differed is printed: what it was, \
       and what it is. A monthly limit that differs is reported, and set with --set-limit only, since it is the \
-      plan's.
+      plan's. A plan and a limit are what bills hang on: before one is changed the command shows it and asks. A \
+      script gives --yes.
 
       Where nothing differed the exit code is 5.
       """,
@@ -30,8 +31,11 @@ enum AccountSyncCommand {
         "analysisctl account sync --user u1 --worker-config worker.conf --dry-run",
         "What differs."),
       Example("analysisctl account sync --user u1 --worker-config worker.conf", "Take it over."),
+      Example(
+        "analysisctl account sync --user u1 --yes --worker-config worker.conf", "Take it over, from a script."
+      ),
     ],
-    inputs: EndpointOptions.all + [user, limit, dryRun, ReasonOption.reason],
+    inputs: EndpointOptions.all + [user, limit, dryRun, Confirmation.yes, ReasonOption.reason],
     exitCodes: [
       .done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater, .permission,
     ]
@@ -41,21 +45,27 @@ enum AccountSyncCommand {
     return try await context.withAccount(user: user) { access in
       let account = try await access.client.profile()
       let status = try await access.client.history().subscription
-      let changes = try await access.takeOver(account, status, dry: isDry)
-      let plan = account.subscription.rawValue
-      var difference: AccountSyncResponse.Limit?
+      var response = AccountSyncResponse(
+        user: user, changes: try await access.takeOver(account, status, plan: true, dry: true), isDry: true)
+      let plans = PlanDirectory(access.session.database)
       if let status, status.subscription == account.subscription {
-        let plans = PlanDirectory(access.session.database)
+        let plan = account.subscription.rawValue
         let here = try await plans.list().first { $0.name == plan }?.current?.monthly
         if here != status.analysisLimit {
-          let isSet = setsLimit && !isDry
-          if isSet {
-            try await plans.setLimit(plan: plan, limit: status.analysisLimit, by: access.session.actor)
-          }
-          difference = .init(plan: plan, here: here, there: status.analysisLimit, isSet: isSet)
+          response.limit = .init(plan: plan, here: here, there: status.analysisLimit, isSet: false)
         }
       }
-      let response = AccountSyncResponse(user: user, changes: changes, limit: difference, isDry: isDry)
+      if !isDry {
+        if response.isBilled || setsLimit && response.limit != nil {
+          try await Confirmation.require(response.question(setsLimit: setsLimit), access.session)
+        }
+        response.changes = try await access.takeOver(account, status, plan: true)
+        if setsLimit, let limit = response.limit {
+          try await plans.setLimit(plan: limit.plan, limit: limit.there, by: access.session.actor)
+          response.limit?.isSet = true
+        }
+        response.isDry = false
+      }
       try access.session.view.show(response)
       return response.exitCode
     }
@@ -70,13 +80,24 @@ struct AccountSyncResponse: Sendable, Equatable, Presentable {
     let here: Int?
     let there: Int?
     /// Whether the plan has the endpoint's now.
-    let isSet: Bool
+    var isSet: Bool
   }
 
   let user: String
-  let changes: [UserChange]
-  let limit: Limit?
-  let isDry: Bool
+  var changes: [UserChange]
+  var limit: Limit?
+  /// Whether nothing was changed.
+  var isDry: Bool
+
+  /// Whether the user would get another plan.
+  var isBilled: Bool { changes.contains { $0.field == "plan" } }
+
+  /// What is asked before a plan or a limit is changed.
+  func question(setsLimit: Bool) -> String {
+    let plan = changes.filter { $0.field == "plan" }.text(of: user, "would be")
+    let limit = setsLimit ? limit.map { "\(Self.facts($0)), for every user of the plan\n" } : nil
+    return plan + (limit ?? "") + "Change it?"
+  }
 
   var exitCode: ExitCode { changes.isEmpty && limit == nil ? .nothingToDo : .done }
 
@@ -98,12 +119,15 @@ struct AccountSyncResponse: Sendable, Equatable, Presentable {
     return text + (limit.map { Self.text($0) } ?? "") + (isDry ? "Nothing was changed.\n" : "")
   }
 
+  private static func shown(_ number: Int?) -> String { number.map(String.init) ?? "unlimited" }
+
+  private static func facts(_ limit: Limit) -> String {
+    "limit of plan \(limit.plan): \(shown(limit.here)) here, \(shown(limit.there)) at the endpoint"
+  }
+
   private static func text(_ limit: Limit) -> String {
-    func shown(_ number: Int?) -> String { number.map(String.init) ?? "unlimited" }
-    let facts =
-      "limit of plan \(limit.plan): \(shown(limit.here)) here, \(shown(limit.there)) at the endpoint"
-    return limit.isSet
-      ? "\(facts); set\n"
-      : "\(facts); analysisctl plans set-limit \(limit.plan) \(shown(limit.there)) changes it for all its users\n"
+    limit.isSet
+      ? "\(facts(limit)); set\n"
+      : "\(facts(limit)); analysisctl plans set-limit \(limit.plan) \(shown(limit.there)) changes it for all its users\n"
   }
 }

@@ -116,6 +116,14 @@ struct ClinicDirectory: Sendable {
       ], while: "setting what is known of clinic \(clinic)")
   }
 
+  /// Has the database refuse what a product has switched off, whoever asks; false where it did so already.
+  func apply(_ product: Product, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
+    try await Statement(
+      SQLFunction("set_product", 2), [.text(product.id), .array(product.offNames)], as: Bool.self,
+      while: "keeping what product \(product.id) has switched off"
+    ).run(on: database, as: actor)
+  }
+
   /// What the clinics' users have used of the running month: the hundred that have used most.
   func usage() async throws(JobQueueError) -> [ClinicUsage] {
     try await Statement(

@@ -10,7 +10,10 @@ enum ClinicsSetCommand {
   static let address = Option<[String]>(
     repeating: "address", .string, help: "A line of its address, once for each line; all of them anew.")
   static let product = Option<String?>(
-    "product", .string, help: "The product whose name and colours its statements have, see products.")
+    "product", .string,
+    help:
+      "The product whose name and colours its statements have, see products. What its file has switched off, the "
+      + "database refuses from then on.")
   static let logo = Option<String?>("logo", .path, help: "Its logo: a JPEG or PNG picture.")
   static let pharmacyLogo = Option<String?>(
     "pharmacy-logo", .path, help: "Its logo as a pharmacy: a JPEG or PNG picture.")
@@ -22,8 +25,8 @@ enum ClinicsSetCommand {
   static let command = ControlCommand(
     "set", abstract: "Set what a clinic is, where it is, its product and its logos.",
     discussion: """
-      All of it is set or nothing. A clinic shows its logo, a pharmacy its pharmacy's logo, and one that is both the \
-      clinic's, or else the pharmacy's: above its statements, and for those of its users who have no photo. A \
+      All of it is set or nothing. A clinic shows its logo, a pharmacy its pharmacy's logo or else the one that it has, \
+      and one that is both the clinic's, or else the pharmacy's: above its statements, and for those of its users who have no photo. A \
       picture is cleaned as one that is submitted, made smaller where it has more than 800 pixels a side or 256 KiB, \
       and kept in the database as JPEG; what is transparent becomes white. A closed month keeps address and logos as \
       they were when it was closed.
@@ -47,7 +50,10 @@ enum ClinicsSetCommand {
     }
     return try await context.withSession { session in
       let directory = ClinicDirectory(session.database)
+      // A product whose file is wrong is nobody's.
+      let product = try await context.product(named: change.product.flatMap { $0.isEmpty ? nil : $0 })
       try await directory.set(change, of: name, by: session.actor)
+      if let product { _ = try await directory.apply(product, by: session.actor) }
       return try await ClinicsShowCommand.show(name, directory, session)
     }
   }
@@ -104,13 +110,25 @@ enum LogoFile {
     let reading = Task(executorPreference: globalConcurrentExecutor) {
       try InputFile.readText(path, limit: limit)
     }
-    let bytes = try await reading.value
+    do {
+      return try await PictureFile.clean(try await reading.value, limits)
+    } catch let refusal as ImageRefusal {
+      throw CommandFailure(.refused, "\(FileName.shown(path)) is no logo. \(refusal.message)")
+    }
+  }
+}
+
+/// A picture that a person names.
+enum PictureFile {
+  /// Cleans it in a program of its own.
+  ///
+  /// - Throws: `ImageRefusal` for what is no picture; what keeps every picture from being cleaned.
+  static func clean(_ bytes: [UInt8], _ limits: ImageLimits) async throws -> CleanImage {
     do throws(UndecodedImage) {
       return try await ImageDecoders(slots: 1).clean(bytes, limits: limits)
     } catch {
       switch error {
-      case .refused(let refusal):
-        throw CommandFailure(.refused, "\(FileName.shown(path)) is no logo. \(refusal.message)")
+      case .refused(let refusal): throw refusal
       case .unavailable(let fault): throw fault
       case .cancelled: throw CancellationError()
       }

@@ -156,7 +156,10 @@ struct StoredCondition: Sendable, Equatable, Decodable {
   private let recommendation: String?
 
   /// The band that was stored with it.
-  var shownBand: ConfidenceBand? { band.flatMap { ConfidenceBand(code: $0) } }
+  var storedBand: ConfidenceBand? { band.flatMap { ConfidenceBand(code: $0) } }
+
+  /// What people read of it.
+  var mark: ConditionMark? { ConditionMark(storedBand, isNormal: normal) }
 
   /// `78%`.
   var percentage: String? { Confidence(confidence)?.percentageText }

@@ -118,7 +118,7 @@ enum JobPage {
       "What was found", [.init("Condition"), .init("Confidence", isNumber: true), .init("Band")],
       empty: "No condition was found.")
     for condition in StoredCondition.read(result.conditionsJSON) {
-      let band = condition.normal == true ? "normal" : condition.shownBand?.rawValue ?? ""
+      let band = condition.mark?.rawValue ?? ""
       table.add([
         "\(condition.name.shortened(to: 200))", "\(condition.percentage ?? "")",
         "<span class=\"band \(band)\">\(band)</span>",

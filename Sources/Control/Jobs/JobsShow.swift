@@ -104,9 +104,10 @@ extension JobDetail: Presentable {
       .init("CONDITION", shrinks: true), .init("CONFIDENCE", alignment: .right), .init("BAND"),
     ])
     for condition in conditions {
-      let colour: Paint.Colour? = condition.normal == true ? nil : condition.shownBand?.colour
-      let band = condition.normal == true ? "normal" : condition.shownBand?.rawValue ?? ""
-      table.add([Cell(condition.name), Cell(condition.percentage ?? ""), Cell(band, colour)])
+      table.add([
+        Cell(condition.name), Cell(condition.percentage ?? ""),
+        Cell(condition.mark?.rawValue ?? "", condition.mark?.colour),
+      ])
     }
     return table.render(width: width, paint: paint)
   }
@@ -175,10 +176,11 @@ extension JobDeath {
   }
 }
 
-extension ConfidenceBand {
-  /// The terminal's nearest to the band's own colour.
-  var colour: Paint.Colour {
+extension ConditionMark {
+  /// The terminal's nearest to the band's own colour; nil for a normal one.
+  var colour: Paint.Colour? {
     switch self {
+    case .normal: nil
     case .green: .green
     case .yellow: .yellow
     case .orange: .orange
@@ -191,7 +193,7 @@ extension StoredCondition {
   var json: JSONValue {
     [
       "id": .string(id), "name": .string(name), "confidence": .number(confidence),
-      "percentage": .text(percentage), "band": .text(shownBand?.rawValue), "normal": .bool(normal ?? false),
+      "percentage": .text(percentage), "band": .text(storedBand?.rawValue), "normal": .bool(normal ?? false),
     ]
   }
 }

@@ -10,14 +10,19 @@ enum ProductsCommand {
       A product is a file NAME.conf in the folder of --products, in the form of the configuration files: its name, the \
       colours accent (on light pages) and accent-dark (on dark ones), a logo in the same folder, and features that are \
       on or off. --as-product says which one the program runs as; a clinic may have its own (clinics set --product). A \
-      feature that is off is refused by every command that belongs to it, with exit code 4. The database is not asked.
+      feature that is off is refused by every command that belongs to it, with exit code 4. What is off in a clinic's \
+      product is refused by the database too, once it knows: to an app at the gateway, and to a back-end. clinics set \
+      --product tells it, and products apply after a change of a file.
       """,
     examples: [
       Example("analysisctl products list --products /etc/analysis/products", "The products."),
       Example(
         "analysisctl products check --products /etc/analysis/products", "What is wrong with their files."),
+      Example(
+        "analysisctl products apply --products /etc/analysis/products",
+        "Have the database refuse what is off."),
     ],
-    subcommands: [list, check])
+    subcommands: [list, check, apply])
 
   private static let list = ControlCommand(
     "list", abstract: "Show the products.",
@@ -40,6 +45,32 @@ enum ProductsCommand {
     try context.view.show(response)
     if !response.faults.isEmpty { return .jobFailed }
     return response.products.isEmpty ? .nothingToDo : .done
+  }
+
+  private static let apply = ControlCommand(
+    "apply", abstract: "Have the database refuse what the products have switched off.",
+    discussion: """
+      Sharing, reviews and webhooks of the users of a product's clinics are then refused at every door. Nothing is \
+      applied where one of the files is wrong. Where the database knew all of it the exit code is 5.
+      """,
+    examples: [Example("analysisctl products apply", "After a change of their files.")],
+    inputs: [ReasonOption.reason],
+    exitCodes: [
+      .done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater, .permission,
+    ], readsProduct: false
+  ) { context in
+    let found = try await read(context)
+    if let fault = found.faults.first { throw fault.failure }
+    return try await context.withSession { session in
+      let clinics = ClinicDirectory(session.database)
+      var response = ProductsApplyResponse()
+      for product in found.products {
+        let isNew = try await clinics.apply(product, by: session.actor)
+        response.lines.append(.init(product: product.id, off: product.offNames, isNew: isNew))
+      }
+      try session.view.show(response)
+      return response.lines.contains { $0.isNew } ? .done : .nothingToDo
+    }
   }
 
   /// Every product of the folder, by name, and what is wrong with the others.
@@ -106,8 +137,40 @@ struct ProductsResponse: Sendable, Presentable {
   }
 }
 
+/// What the database knows of the products now.
+struct ProductsApplyResponse: Sendable, Presentable {
+  struct Line: Sendable {
+    let product: String
+    let off: [String]
+    /// Whether it was something else before.
+    let isNew: Bool
+  }
+
+  var lines: [Line] = []
+
+  var json: JSONValue {
+    [
+      "products": .array(
+        lines.map { line in
+          [
+            "product": .string(line.product), "off": .array(line.off.map(JSONValue.string)),
+            "outcome": .string(line.isNew ? "applied" : "unchanged"),
+          ]
+        })
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    guard !lines.isEmpty else { return "No products.\n" }
+    return lines.map { line in
+      let off = line.off.isEmpty ? "nothing" : line.off.joined(separator: ", ")
+      return "\(line.isNew ? paint.green("applied") : "unchanged") \(line.product): \(off) is off\n"
+    }.joined()
+  }
+}
+
 extension Product {
-  fileprivate var offNames: [String] { Feature.allCases.filter { off[$0] != nil }.map(\.rawValue) }
+  var offNames: [String] { Feature.allCases.filter { off[$0] != nil }.map(\.rawValue) }
 }
 
 extension ControlSession {

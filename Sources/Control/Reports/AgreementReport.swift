@@ -80,8 +80,8 @@ struct AgreementRow: Equatable, Sendable {
   var subject: Subject { isSum ? .all : condition == nil ? .none : .condition }
 
   var label: String { condition?.name ?? (isSum ? "All" : "Without a condition") }
-  /// The band, as people read it: a normal condition has none, which would alarm by being sure.
-  var mark: String? { condition.map { $0.isNormal ? "normal" : $0.band.rawValue } }
+  /// The band, as people read it.
+  var mark: String? { condition.flatMap { ConditionMark($0.band, isNormal: $0.isNormal)?.rawValue } }
 }
 
 extension AgreementRow: Decodable {

@@ -60,7 +60,6 @@ enum AnalysesReport: Report {
     ]
   }
 
-  /// People see a normal condition as such and without its band, which would alarm by being sure.
   private static func putFinding(_ finding: AnalysesRow.Finding?, into cells: inout [ReportCell]) {
     guard let finding else {
       for _ in 0..<7 { cells.append(.absent) }
@@ -72,7 +71,7 @@ enum AnalysesReport: Report {
     cells.append(.percentage(Int64(finding.confidence.percentage)))
     cells.append(.text(finding.band.rawValue))
     cells.append(.boolean(finding.isNormal))
-    cells.append(.text(finding.isNormal ? "normal" : finding.band.rawValue))
+    cells.append(ReportCell(ConditionMark(finding.band, isNormal: finding.isNormal)?.rawValue))
   }
 
   static func ask(

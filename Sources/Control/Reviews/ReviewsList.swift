@@ -125,8 +125,8 @@ struct ReviewThreadResponse: Sendable, Equatable, Presentable {
   func text(width: Int?, paint: Paint) -> String {
     let found =
       primary.map { condition in
-        let band = condition.normal == true ? "normal" : condition.shownBand?.rawValue
-        return [condition.name, condition.percentage, band].compactMap(\.self).joined(separator: ", ")
+        [condition.name, condition.percentage, condition.mark?.rawValue].compactMap(\.self)
+          .joined(separator: ", ")
       } ?? (detail.result == nil ? nil : "no condition")
     let facts = Facts([
       ("job", detail.summary.id.description), ("user", detail.summary.user),

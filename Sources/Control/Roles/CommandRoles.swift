@@ -58,6 +58,7 @@ enum CommandRoles {
     Entry(command: "plans list", roles: [.administrator, .reporter, .auditor]),
     Entry(command: "plans set-limit", roles: [.administrator]),
     Entry(command: "plans set-price", roles: [.administrator]),
+    Entry(command: "products apply", roles: [.administrator]),
     Entry(command: "purge", roles: [.retention]),
     Entry(command: "reconcile", roles: [.operator, .auditor]),
     Entry(command: "report agreement", roles: [.clinician, .reporter]),

@@ -135,7 +135,7 @@ enum ServeCommand {
   }
 
   /// What a photo beside a name has at most.
-  private static let photoLimits = ImageLimits(maxOutputBytes: 20_000, maxDimension: 96)
+  static let photoLimits = ImageLimits(maxOutputBytes: 20_000, maxDimension: 96)
 
   /// A picture for a page, which says where it cannot be read why.
   private static func opened(_ picture: ExportedImage, _ keys: KeyRing?) async throws -> [UInt8] {

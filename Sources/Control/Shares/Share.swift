@@ -1,4 +1,5 @@
 import CommandLineTool
+import Queue
 import Support
 
 /// `analysisctl share`.

@@ -185,6 +185,7 @@ private struct StatementReading {
   private struct Condition: Decodable {
     let id: String
     let name: String?
+    let normal: Bool
     let green, yellow, orange, red: Int64
   }
 
@@ -194,7 +195,9 @@ private struct StatementReading {
       SQLFunction("statement_conditions", 3),
       [.int16(request.month.label), .text(clinic), .text(reading)], as: [Condition].self
     ).map {
-      .init($0.name ?? $0.id, green: $0.green, yellow: $0.yellow, orange: $0.orange, red: $0.red)
+      .init(
+        $0.name ?? $0.id, green: $0.green, yellow: $0.yellow, orange: $0.orange, red: $0.red,
+        isNormal: $0.normal)
     }
   }
 }

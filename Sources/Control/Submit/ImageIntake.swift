@@ -183,8 +183,9 @@ enum PhotoFinding: Sendable, Equatable {
     let conditions = StoredCondition.read(result.conditionsJSON)
     guard !conditions.isEmpty else { return "no condition was found" }
     return conditions.map { condition in
-      let text = "\(printable(condition.name)) \(condition.percentage ?? "") (\(condition.bandText))"
-      return condition.bandColour.map { paint(text, $0) } ?? text
+      let mark = condition.mark
+      let text = "\(printable(condition.name)) \(condition.percentage ?? "") (\(mark?.rawValue ?? ""))"
+      return mark?.colour.map { paint(text, $0) } ?? text
     }.joined(separator: ", ")
   }
 
@@ -234,7 +235,7 @@ enum FindingsFile {
     let flags = [stored.isSerious, stored.advisesConsultation].map { $0.map { $0 ? "true" : "false" } }
     let conditions = StoredCondition.read(stored.conditionsJSON)
     guard !conditions.isEmpty else { return [[nil, nil, nil] + flags] }
-    return conditions.map { [$0.name, String($0.confidence), $0.bandText] + flags }
+    return conditions.map { [$0.name, String($0.confidence), $0.mark?.rawValue ?? ""] + flags }
   }
 
   private static func row(_ cells: [String?], into bytes: inout [UInt8]) {
@@ -244,11 +245,4 @@ enum FindingsFile {
     }
     bytes.append(contentsOf: "\r\n".utf8)
   }
-}
-
-extension StoredCondition {
-  /// The band's colour, or that the condition is none to worry about.
-  var bandText: String { normal == true ? "normal" : shownBand?.rawValue ?? "" }
-  /// The colour in which it is shown.
-  var bandColour: Paint.Colour? { normal == true ? nil : shownBand?.colour }
 }

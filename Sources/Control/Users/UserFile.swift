@@ -184,6 +184,16 @@ private struct UserFields: Decodable {
   var photoUrl: String?
   var logo: String?
   var nama_lengkap: String?
+  var kl_nama, kl_logo, app_jenis: Presence?
+
+  /// Something that is said, of whatever type.
+  struct Presence: Decodable {
+    let isEmpty: Bool
+
+    init(from decoder: any Decoder) throws {
+      isEmpty = (try? decoder.singleValueContainer().decode(String.self)) == ""
+    }
+  }
 
   /// Some endpoints give numbers for ids.
   struct Identifier: Decodable {
@@ -221,6 +231,8 @@ private struct UserFields: Decodable {
     record.lastResetDate = reset
     record.photoURL = photoUrl.flatMap { $0.isEmpty ? nil : $0 }
     record.photoName = logo.flatMap { $0.isEmpty ? nil : $0 }
+    record.notTaken = [("kl_nama", kl_nama), ("kl_logo", kl_logo), ("app_jenis", app_jenis)]
+      .filter { $0.1?.isEmpty == false }.map(\.0)
     return record
   }
 

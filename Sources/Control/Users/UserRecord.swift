@@ -29,6 +29,9 @@ public struct UserRecord: Sendable, Equatable {
   var photoURL: String?
   /// The photo's name where the endpoint's back-end keeps photos (`logo` of its answer to a log-in). It is not stored.
   var photoName: String?
+  /// What an answer says of the user's clinic, by the names of its members. It is not stored: the clinic decides who is
+  /// billed, so that nobody gets one without a command that names it.
+  var notTaken: [String] = []
   /// The subscription at the endpoint.
   var subscription: String?
   /// The endpoint's own count of analyses.

@@ -20,7 +20,8 @@ enum UsersImportCommand {
 
       JSON is a profile answer ({"user": {…}}), a bare user, an array of them, or a line for each. The id becomes the \
       user's name here and the subscription their plan. The answer to a log-in ({"data": {…}}) is read too, of which \
-      nama_lengkap is the name.
+      nama_lengkap is the name. What it says of the clinic (kl_nama, kl_logo, app_jenis) is named and not taken: clinics \
+      are made with clinics add, and given their users with clinics assign.
 
       A row that is refused does not stop the others, and the exit code is 4; where a table says nothing new it is 5. \
       The later of two rows of a user counts. A photo's address (photo, photoUrl) is taken where \
@@ -56,6 +57,7 @@ enum UsersImportCommand {
         entries.compactMap { try? $0.record.get() }, dry: isDry, by: session.actor)
       let response = UsersImportResponse(entries, outcomes, isDry: isDry, isTable: format == .csv)
       try session.view.show(response)
+      if let notTaken = response.notTaken { session.view.sayUnlessJSON(notTaken) }
       return response.exitCode
     }
   }
@@ -68,6 +70,8 @@ struct UsersImportResponse: Sendable, Equatable, Presentable {
     /// Nil where the line could not be read.
     let user: String?
     let outcome: UserOutcome
+    /// The members of which nothing was taken over.
+    var notTaken: [String] = []
   }
 
   let lines: [Line]
@@ -90,11 +94,21 @@ struct UsersImportResponse: Sendable, Equatable, Presentable {
       case .success(let record):
         Line(
           line: entry.line, user: record.reference,
-          outcome: rest.popFirst() ?? .refused("The database gave no answer."))
+          outcome: rest.popFirst() ?? .refused("The database gave no answer."), notTaken: record.notTaken)
       }
     }
     self.isDry = isDry
     self.isTable = isTable
+  }
+
+  /// What of the answers was left out, and how to do it; nil for nothing.
+  var notTaken: String? {
+    let users = lines.filter { !$0.notTaken.isEmpty }
+    guard !users.isEmpty else { return nil }
+    let names = Set(users.flatMap(\.notTaken)).sorted().joined(separator: ", ")
+    return
+      "Not taken: \(names), of \(users.count == 1 ? "1 user" : "\(users.count) users"). Make the clinic with "
+      + "analysisctl clinics add and clinics set, and give it its users with clinics assign."
   }
 
   var exitCode: ExitCode {
@@ -117,6 +131,7 @@ struct UsersImportResponse: Sendable, Equatable, Presentable {
             "line": .count(line.line), "user": .text(line.user), "outcome": .string(line.outcome.name),
             "message": .text(line.outcome.reason),
             "changed": .array(line.outcome.changes.map { .string($0.field) }),
+            "not_taken": .array(line.notTaken.map(JSONValue.string)),
           ]
         }),
       "dry_run": .bool(isDry),

@@ -11,8 +11,9 @@ enum UsersPrefetchPhotosCommand {
     "prefetch-photos", abstract: "Fetch the photos of a page of users into the cache.",
     discussion: """
       Photos that are in the folder of --url-cache and not older than a day are left as they are. They are \
-      encrypted there with the keys of --key-file, without which there is no such folder. A photo that cannot be fetched does not stop the others, and the exit code is 4; where no user of the page has a photo \
-      it is 5.
+      encrypted there with the keys of --key-file, without which there is no such folder. One that a back-end stored \
+      as a name is below --photo-base. A photo that cannot be fetched does not stop the others, and the exit code is \
+      4; where no user of the page has a photo it is 5.
       """,
     examples: [
       Example(
@@ -20,8 +21,8 @@ enum UsersPrefetchPhotosCommand {
       Example("analysisctl users prefetch-photos --after u100 --limit 1000", "The following ones'."),
     ],
     inputs: [
-      limit, after, RemoteImageOptions.hosts, RemoteImageOptions.cache, RemoteImageOptions.cacheSize,
-      KeyFileOption.path,
+      limit, after, RemoteImageOptions.hosts, RemoteImageOptions.photoBase, RemoteImageOptions.cache,
+      RemoteImageOptions.cacheSize, KeyFileOption.path,
     ],
     exitCodes: [
       .done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater, .permission,
@@ -36,11 +37,17 @@ enum UsersPrefetchPhotosCommand {
     }
     let keys = try await KeyFileOption.readRequired(context)
     let (after, limit) = (try context[after], try context[limit])
+    let base = try context[RemoteImageOptions.photoBase]
     return try await context.withSession { session in
       let photos = try await UserDirectory(session.database).photos(after: after, limit: limit)
       let failures = try await remote.withCache(session, keys: keys) { cache in
         guard let cache else { throw remote.off }
-        return try await fetch(photos.map(\.url), into: cache)
+        // A back-end may have stored a name. What is neither is reported as any address that cannot be fetched.
+        let addresses = photos.map { photo in
+          (try? base.address(of: photo.url, among: remote.hosts, in: context.dependencies.network))
+            ?? photo.url
+        }
+        return try await fetch(addresses, into: cache)
       }
       let response = UsersPrefetchResponse(
         lines: photos.enumerated().map { .init(user: $1.reference, failure: failures[$0]) },

@@ -18,8 +18,8 @@ enum UsersSetPhotoCommand {
     discussion: """
       The address' host must be one of --url-hosts. No command shows more of the address than the host. Where \
       --url-cache and --key-file name a folder of images, what it has of the former photo goes, and the new one is \
-      fetched into it, also where the address is the same; if it cannot be fetched the exit code is 4. Without them \
-      nothing is fetched now. A name may have several parts with slashes between them; all but letters, digits and \
+      fetched into it, also where the address is the same; if it cannot be fetched, or is no picture, the exit code \
+      is 4. Without them nothing is fetched now, so that nobody looks whether it is a picture. A name may have several parts with slashes between them; all but letters, digits and \
       -._~ is escaped in the address.
       """,
     examples: [
@@ -148,11 +148,16 @@ struct PhotoChange: Sendable {
     }
     if let address {
       response.copy = try await remote.withCache(session, keys: keys) { cache in
-        do throws(RemoteImageError) {
-          _ = try await cache?.image(at: address)
+        do {
+          if let bytes = try await cache?.image(at: address) {
+            _ = try await PictureFile.clean(bytes, ServeCommand.photoLimits)
+          }
           return .fetched
-        } catch {
+        } catch let error as RemoteImageError {
           return .failed(error.message)
+        } catch let refusal as ImageRefusal {
+          _ = await remover.remove(address, isDry: false)
+          return .failed("What is there is no picture. \(refusal.message)")
         }
       }
     }

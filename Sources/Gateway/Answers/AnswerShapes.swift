@@ -47,10 +47,12 @@ enum AnswerShapes {
       .init(name: "isPotentiallySerious", value: stored["serious"] ?? false),
       .init(name: "recommendConsultation", value: stored["consult"] ?? false),
     ]
-    for (name, kept) in [
-      ("treatmentInfo", "treatment"), ("recommendationText", "recommendation"), ("band", "band"),
-    ] {
+    for (name, kept) in [("treatmentInfo", "treatment"), ("recommendationText", "recommendation")] {
       if let value = stored[kept] { members.append(.init(name: name, value: value)) }
+    }
+    let band = stored["band"]?.text.flatMap(ConfidenceBand.init)
+    if let mark = ConditionMark(band, isNormal: stored["normal"] == true) {
+      members.append(.init(name: "band", value: .string(mark.rawValue)))
     }
     return .object(members)
   }

@@ -60,10 +60,12 @@ extension Gateway {
     }
     var expiresAt: Double?
     if let expires = body["expires"] {
-      guard let moment = expires.text.flatMap({ WrittenTime($0) })?.secondsSince1970 else {
-        throw APIFailure(400, "expires is a time such as 2027-01-31T00:00:00Z.", code: "INVALID_SHARE")
+      guard let expiry = expires.text.flatMap({ Expiry($0) }) else {
+        throw APIFailure(
+          400, "expires is a length of time such as 30d, a day, or a time such as 2027-01-31T00:00:00Z.",
+          code: "INVALID_SHARE")
       }
-      expiresAt = moment
+      expiresAt = try await expiry.moment(database)
     }
     do throws(JobQueueError) {
       let share = try await SharedCalls.request(

@@ -234,3 +234,17 @@ public enum ConfidenceBand: String, Sendable, CaseIterable, Codable, Comparable 
     left.code < right.code
   }
 }
+
+/// What a condition is shown as, everywhere: its band, or that it is normal. A normal one has no band, which would alarm
+/// by being sure.
+public enum ConditionMark: String, Sendable, CaseIterable {
+  case normal, green, yellow, orange, red
+
+  /// The mark of a condition; nil where neither is known.
+  public init?(_ band: ConfidenceBand?, isNormal: Bool?) {
+    guard let mark = isNormal == true ? .normal : band.flatMap({ Self(rawValue: $0.rawValue) }) else {
+      return nil
+    }
+    self = mark
+  }
+}

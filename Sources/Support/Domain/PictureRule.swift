@@ -5,13 +5,13 @@ public enum ClinicKind: String, Sendable, CaseIterable, Decodable {
   /// Both in one house.
   case both
 
-  /// Which of a clinic's two logos stands for it: that of its kind, and never the other one's. One that is both has the
-  /// clinic's, or else the pharmacy's.
+  /// Which of a clinic's two logos stands for it: that of its kind. A pharmacy has no logo as a clinic: where it has but
+  /// one, that is its own, as the endpoint's back-end has one for either kind (`kl_logo`).
   public func logo<Logo>(clinic: Logo?, pharmacy: Logo?) -> Logo? {
     switch self {
     case .clinic: clinic
-    case .pharmacy: pharmacy
     case .both: clinic ?? pharmacy
+    case .pharmacy: pharmacy ?? clinic
     }
   }
 }

@@ -6,6 +6,7 @@ public struct BarChart {
     /// Left blank within its outline.
     case blank
     case dots
+    case lines
     case stripes
     case solid
   }
@@ -135,6 +136,11 @@ public struct BarChart {
       <pattern id="\(name)" class="\(part.style)" width="6" height="6" patternUnits="userSpaceOnUse">\
       <circle cx="3" cy="3" r="1.5" fill="currentColor"/></pattern>
       """
+    case .lines:
+      """
+      <pattern id="\(name)" class="\(part.style)" width="6" height="5" patternUnits="userSpaceOnUse">\
+      <rect y="2" width="6" height="1" fill="currentColor"/></pattern>
+      """
     case .stripes:
       """
       <pattern id="\(name)" class="\(part.style)" width="6" height="6" patternUnits="userSpaceOnUse" \
@@ -147,7 +153,7 @@ public struct BarChart {
     switch part.fill {
     case .blank: "none"
     case .solid: "currentColor"
-    case .dots, .stripes: "url(#\(id)-\(part.fill.rawValue))"
+    case .dots, .lines, .stripes: "url(#\(id)-\(part.fill.rawValue))"
     }
   }
 

@@ -151,16 +151,21 @@ public struct MonthStatement: Sendable, Equatable, Codable {
     }
   }
 
-  /// How often a condition was found, in each band of confidence.
+  /// How often a condition was found, in each band of confidence; a normal one is counted without its bands.
   public struct Condition: Sendable, Equatable, Codable {
     /// The name for people.
     public var name: String
     /// The surer the endpoint was, the further to the right the band.
     var green, yellow, orange, red: Int64
+    /// Whether it is the absence of a finding.
+    var isNormal: Bool
 
     /// A condition.
-    public init(_ name: String, green: Int64, yellow: Int64, orange: Int64, red: Int64) {
+    public init(
+      _ name: String, green: Int64, yellow: Int64, orange: Int64, red: Int64, isNormal: Bool = false
+    ) {
       self.name = name
+      self.isNormal = isNormal
       self.green = green
       self.yellow = yellow
       self.orange = orange

@@ -64,14 +64,21 @@ package struct StatementCharts {
   /// How often each condition was found, by band.
   package var conditions: BarChart? {
     guard !statement.conditions.isEmpty else { return nil }
+    let hasNormal = statement.conditions.contains(where: \.isNormal)
+    let marks = ConditionMark.allCases.filter { $0 != .normal || hasNormal }
     return BarChart(
       "bands", "Conditions by how sure the endpoint was", label: "Condition",
-      parts: [
-        .init("green", .blank, style: "good"), .init("yellow", .dots, style: "warn"),
-        .init("orange", .stripes, style: "warn"), .init("red", .solid, style: "bad"),
-      ],
+      parts: marks.map { mark in
+        switch mark {
+        case .normal: .init("normal", .lines, style: "good")
+        case .green: .init("green", .blank, style: "good")
+        case .yellow: .init("yellow", .dots, style: "warn")
+        case .orange: .init("orange", .stripes, style: "warn")
+        case .red: .init("red", .solid, style: "bad")
+        }
+      },
       bars: statement.conditions.map { condition in
-        let values = [condition.green, condition.yellow, condition.orange, condition.red]
+        let values = marks.map(condition.count)
         return .init(
           StatementWords.short(condition.name), values, note: "\(values.reduce(0, +)) in all")
       })
@@ -102,5 +109,15 @@ package struct StatementCharts {
   /// `users: 97 under, 18 at, 5 over their limits`.
   private func users(_ usage: MonthStatement.PlanUsage) -> String {
     "users: \(usage.under) under, \(usage.at) at, \(usage.over) over their limits"
+  }
+}
+
+extension MonthStatement.Condition {
+  /// How often it is shown as this.
+  fileprivate func count(_ mark: ConditionMark) -> Int64 {
+    let bands: [ConfidenceBand: Int64] = [.green: green, .yellow: yellow, .orange: orange, .red: red]
+    return bands.reduce(0) { sum, band in
+      ConditionMark(band.key, isNormal: isNormal) == mark ? sum + band.value : sum
+    }
   }
 }

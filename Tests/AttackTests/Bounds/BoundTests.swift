@@ -92,7 +92,7 @@ struct BoundTests {
     "open_reviews.p_detail", "open_review_list.p_user", "open_review_list.p_verdict",
     "open_review_list.p_period",
     "pause.p_reason", "pause.p_until", "set_clinic.p_clinic_kind", "set_clinic.p_address",
-    "set_clinic.p_product", "set_clinic.p_logo", "set_clinic.p_pharmacy_logo",
+    "set_clinic.p_product", "set_clinic.p_logo", "set_clinic.p_pharmacy_logo", "set_product.p_off",
     "save_profile.p_name", "save_profile.p_email", "save_profile.p_subscription", "save_profile.p_count",
     "save_profile.p_last_reset", "set_period.p_from", "set_photo.p_url", "set_plan.p_from",
     "set_plan_limit.p_limit",

@@ -80,6 +80,7 @@ struct HeldLockTests {
     "open_statement": "analysis.open_statement(24321::smallint, 'north', NULL)",
     "add_clinic": "analysis.add_clinic('held')",
     "set_clinic": "analysis.set_clinic('north', 'both', 'x', 'x', ''::bytea, ''::bytea)",
+    "set_product": "analysis.set_product('held', '{sharing}')",
     "assign_clinic": "analysis.assign_clinic(0::smallint, 'ann', NULL)",
     "grant_clinics": "analysis.grant_clinics('analysis_reporter', '{north}')",
     "revoke_clinics": "analysis.revoke_clinics('analysis_clinician', '{north}')",
@@ -163,7 +164,7 @@ struct HeldLockTests {
     grant_clinics import_users lift_clinics \
     remove_webhook rename_user replay_webhook request_share revoke_clinics revoke_share revoke_tokens \
     rewrap_webhook save_profile set_clinic set_period set_photo set_plan set_plan_limit \
-    set_plan_price set_setting set_zone test_webhook
+    set_plan_price set_product set_setting set_zone test_webhook
     """,
     "10s": "add_refusals close_usage open_batch submit submit_in_batch",
     "20s": "erase_part erase_user",

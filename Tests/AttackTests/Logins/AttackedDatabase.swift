@@ -115,8 +115,10 @@ struct AttackedDatabase: Sendable {
     var prints: [String: String] = [:]
     for table in [
       "account", "account_plan", "attempt_error", "clinic", "clinic_viewer", "dead", "fair_share", "idem",
-      "image", "job", "lease", "logo", "plan", "plan_limit", "plan_price", "profile", "purged_month", "ready",
-      "refund", "renamed", "result", "review", "review_comment", "scheduled", "setting", "share", "statement",
+      "image", "job", "lease", "logo", "plan", "plan_limit", "plan_price", "product", "profile",
+      "purged_month",
+      "ready", "refund", "renamed", "result", "review", "review_comment", "scheduled", "setting", "share",
+      "statement",
       "statement_clinic", "statement_condition", "statement_day", "statement_line", "statement_segment",
       "usage", "user_token", "webhook", "webhook_event",
     ] {

@@ -85,6 +85,7 @@ extension SQLAttack {
     ("hides a condition", "DELETE FROM analysis.statement_condition"),
     ("puts another logo above statements", "UPDATE analysis.logo SET bytes = 'x'"),
     ("renames a clinic that was billed", "UPDATE analysis.statement_clinic SET name = 'x'"),
+    ("switches on what a product has off", "UPDATE analysis.product SET off = '{}'"),
     ("changes a setting", "UPDATE analysis.setting SET value = '1'"),
     ("removes results", "DELETE FROM analysis.result"),
     ("removes jobs", "DELETE FROM analysis.job"),

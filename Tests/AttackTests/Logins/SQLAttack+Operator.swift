@@ -293,6 +293,9 @@ extension SQLAttack {
       .administrator, "has a clinic's product lead to another folder",
       "SELECT analysis.set_clinic('north', NULL, NULL, '../../etc/passwd', NULL, NULL)", .refused("22023")),
     SQLAttack(
+      .administrator, "keeps a product without end",
+      "SELECT analysis.set_product('x', array_fill('sharing'::text, ARRAY[100000]))", .refused("22023")),
+    SQLAttack(
       .administrator, "gives a user to a clinic that there is not",
       "SELECT analysis.assign_clinic(0::smallint, 'ann-north', 'west')", .refused("22023")),
     SQLAttack(
@@ -406,6 +409,9 @@ extension SQLAttack {
     SQLAttack(
       .northernAdministrator, "puts its logo above another clinic's statements",
       "SELECT analysis.set_clinic('south', NULL, NULL, NULL, ''::bytea, NULL)", .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "switches on what every clinic's product has off",
+      "SELECT analysis.set_product('plain', '{}')", .refused("42501")),
     SQLAttack(
       .northernAdministrator, "counts another clinic's patients in what is known of it",
       "SELECT count(*) FROM analysis.clinics_shown(NULL) WHERE o_name <> 'north' AND o_users > 0",

@@ -202,8 +202,9 @@ struct HelpSnapshotTests {
 
         The exit code is the first of these that holds: 1 a job failed or was cancelled
         while --wait waited; 75 the command was interrupted, --timeout was over, or no
-        image can be decoded here; 4 something was refused for another reason than the
-        monthly limit; 3 something was refused by the monthly limit.
+        image can be decoded here; 66 a file could not be read, though others may be
+        submitted; 4 something was refused for another reason than the monthly limit; 3
+        something was refused by the monthly limit.
 
         Arguments:
           <file>...  Images, folders of images (not what is in folders below), or - for

@@ -101,6 +101,8 @@ struct AccountTests {
 
       let shown = await endpoint.run(control, "profile")
       #expect(shown.code == .done && shown.output.contains("Before\n"), "\(shown.messages)")
+      // What bills stays as it is: the plan here is not the one there.
+      #expect(await control("users", "set-plan", "u1", "premium").code == .done)
       let changed = await endpoint.run(
         control, "profile", "--user", "u1", "--name", "After", "--email", "new@example.org", "--birthday",
         "1980-05-31", "--gender", "x", "--address", "Street 1")
@@ -108,6 +110,12 @@ struct AccountTests {
       #expect(changed.output.contains("name of u1: Before, now After\n"))
       #expect(changed.output.contains("birthday of u1: nothing, now 1980-05-31\n"))
       #expect(changed.messages.contains("The credentials file has the former e-mail address"))
+      #expect(
+        changed.messages.contains(
+          "The plan of u1 is premium here and free at the endpoint: analysisctl account sync")
+      )
+      #expect(await control("users", "show", "u1").output.contains("Premium (premium)"))
+      #expect(await control("users", "set-plan", "u1", "free").code == .done)
       #expect(await endpoint.run(control, "login").code == .refused)
       try endpoint.account("new@example.org", Self.password)
       #expect(await endpoint.run(control, "login").code == .done)
@@ -155,7 +163,7 @@ struct AccountTests {
     try await withQueue { (queue) async throws in
       let endpoint = try Endpoint(dialect, limit: 2)
       defer { endpoint.server.stop() }
-      let control = queue.control
+      var control = queue.control
       try await queue.addUser("u1", plan: "premium")
       #expect(await endpoint.run(control, "register", "--name", "N").code == .done)
       let rehearsed = await endpoint.run(control, "sync", "--user", "u1", "--dry-run")
@@ -163,7 +171,18 @@ struct AccountTests {
       #expect(rehearsed.output.contains("plan of u1: premium, would be free\n"))
       #expect(rehearsed.output.hasSuffix("Nothing was changed.\n"))
       #expect(await control("users", "show", "u1").output.contains("Premium (premium)"))
+      // A plan is changed by who says yes, and by nobody else.
+      let unasked = await endpoint.run(control, "sync", "--user", "u1")
+      #expect(unasked.code == .usage && unasked.messages.contains("--yes"), "\(unasked.messages)")
+      control.typed = "no"
+      let declined = await endpoint.run(control, "sync", "--user", "u1")
+      #expect(declined.code == .refused, "\(declined.messages)")
+      #expect(
+        declined.messages.contains("plan of u1: premium, would be free\nChange it?"), "\(declined.messages)")
+      #expect(await control("users", "show", "u1").output.contains("Premium (premium)"))
+      control.typed = "yes"
       let synced = await endpoint.run(control, "sync", "--user", "u1")
+      control.typed = nil
       #expect(synced.output.contains("plan of u1: premium, now free\n"))
       #expect(synced.output.contains("count of u1: nothing, now 0\n"))
       #expect(await control("users", "show", "u1").output.contains("Basic (free)"))
@@ -172,7 +191,7 @@ struct AccountTests {
       #expect(
         synced.output.contains("limit of plan free: 5 here, 2 at the endpoint; analysisctl plans set-limit")
           == isTold, "\(synced.output)")
-      let limited = await endpoint.run(control, "sync", "--user", "u1", "--set-limit", "--json")
+      let limited = await endpoint.run(control, "sync", "--user", "u1", "--set-limit", "--yes", "--json")
       #expect(limited.code == (isTold ? .done : .nothingToDo), "\(limited.messages)")
       #expect(limited.output.contains(#""changes":[]"#))
       let last = await endpoint.run(control, "sync", "--user", "u1")

@@ -222,7 +222,7 @@ struct CommandRoleTests {
       "jobs retry": [job], "jobs show": [job], "keys list": keys,
       "jobs uncancel": [job],
       "keys remove": ["--at-once", "--yes", key] + keys, "month close": ["2024-01", "--yes"],
-      "purge": ["--yes"],
+      "products apply": ["--products", files.path("products-\(role.rawValue)")], "purge": ["--yes"],
       "keys rotate": keys, "plans set-limit": ["free", "9"],
       "plans add": ["pro-\(role.rawValue)", "9"],
       "plans set-price": ["free", "1", "EUR", "--from", "2099-01-01", "--replace"],
@@ -257,6 +257,7 @@ struct CommandRoleTests {
       try await queue.complete(claimed)
       let job = "\(claimed.id)"
       for role in DatabaseRole.allCases {
+        try files.write("name = P\n", to: "products-\(role.rawValue)/p-\(role.rawValue).conf")
         var control = queue.control
         control.environment["ANALYSIS_DATABASE"]? += " options='-c role=analysis_\(role.rawValue)'"
         // One that is not the current key any more.

@@ -77,7 +77,15 @@ struct PhotoTests {
         {"status": "success", "data": {"id": 1413, "logo": "\(name)", "kl_logo": "logo_304.png", "app_jenis": 3,
           "nama_lengkap": "ahmad fadil", "kl_nama": "[Demo] APT Test MB"}}
         """.utf8)
-      #expect(await control.run(["users", "import"] + hosts).output == "created 1413\n")
+      let imported = await control.run(["users", "import"] + hosts)
+      #expect(imported.output == "created 1413\n")
+      // Of the clinic nothing is taken, and that is said.
+      #expect(
+        imported.messages.hasPrefix(
+          "Not taken: app_jenis, kl_logo, kl_nama, of 1 user. Make the clinic with analysisctl clinics add"))
+      #expect(
+        await control.run(["users", "import", "--json"] + hosts).output.contains(
+          #""not_taken":["kl_nama","kl_logo","app_jenis"]"#))
       #expect(await picture("1413") == "initials AF")
       #expect(await control.run(["users", "import"] + base).output == "updated 1413\n")
       #expect(await picture("1413") == "own photo on img.example.org")
@@ -162,6 +170,11 @@ struct PhotoTests {
       #expect(server.targets == ["/1.png", "/1.png"])
       let prefetch = await control.run(["users", "prefetch-photos"] + options)
       #expect(prefetch.code == .done && server.targets.count == 2, "the copy is there")
+      // A page of the web is no photo: it is set all the same, no copy stays, and the code says so.
+      let page = await control.run(["users", "set-photo", "u1", server.url("/text.png")] + options)
+      #expect(page.code == .refused)
+      #expect(page.output.contains("What is there is no picture."), "\(page.output) \(page.messages)")
+      #expect(await control.run(set).code == .done)
       // By the other command that sets it; what cannot be fetched is set all the same.
       let broken = await control.run(
         ["account", "profile", "--user", "u1", "--photo", server.url("/missing.png?SECRET")] + options)
@@ -214,6 +227,16 @@ struct PhotoTests {
       #expect(server.targets.count == 4)
       #expect(await control.run(prefetch).code == .refused)
       #expect(server.targets.count == 5, "only what was missing is asked for again")
+      // What a back-end stored by its name is below the base, as for the commands that set photos.
+      try await queue.execute(
+        """
+        UPDATE analysis.profile SET photo_url = NULL;
+        UPDATE analysis.profile SET photo_url = '5.png'
+          WHERE user_id = (SELECT user_id FROM analysis.account WHERE user_ref = 'u5')
+        """)
+      #expect(await control.run(prefetch).code == .refused)
+      let named = await control.run(prefetch + ["--photo-base", "https://\(server.host)/photos"])
+      #expect(named.output.hasPrefix("failed u5: ") && !named.output.contains("cannot be read"))
       #expect(!(first.output + first.messages + second.output).contains("SECRET"))
     }
   }

@@ -153,6 +153,40 @@ struct ProductsTests {
     }
   }
 
+  @Test("what a clinic's product switches off the database refuses too, whoever asks")
+  func applied() async throws {
+    try await withQueue { (queue) async throws in
+      let control = queue.control
+      for user in ["u1", "u2"] { try await queue.addUser(user) }
+      _ = await control("clinics", "add", "north")
+      _ = await control("clinics", "assign", "u1", "north")
+      func share() async throws -> String {
+        try await queue.text(
+          "SELECT analysis.request_share(s.shard, 'u1', NULL, c.shard, 'u2', NULL)::text "
+            + "FROM (SELECT analysis.shard_of('u1') AS shard) s, (SELECT analysis.shard_of('u2') AS shard) c")
+      }
+      try folder.write("name = Plain\nsharing = off\nreviews = off\n", to: "products/plain.conf")
+      #expect(await control.run(["clinics", "set", "north", "--product", "plain"] + products).code == .done)
+      await #expect(throws: (any Error).self) { try await share() }
+      let refused = await control("share", "request", "u1", "--carer", "u2")
+      #expect(
+        refused.code == .refused
+          && refused.messages.contains("the clinic's product plain has switched sharing off"),
+        "\(refused.messages)")
+      try folder.write("name = Plain\nreviews = off\n", to: "products/plain.conf")
+      let applied = await control.run(["products", "apply"] + products)
+      #expect(applied.code == .done, "\(applied.messages)")
+      #expect(applied.lines.contains("applied plain: reviews is off"), "\(applied.output)")
+      #expect(await control.run(["products", "apply"] + products).code == .nothingToDo)
+      _ = try await share()
+      #expect(try await queue.entries().count { $0.action == "set_product" } == 3)
+      try folder.write("name = Plain\nreviews = maybe\n", to: "products/plain.conf")
+      #expect(await control.run(["products", "apply"] + products).code == .usage)
+      // A clinic gets no product whose file is wrong.
+      #expect(await control.run(["clinics", "set", "north", "--product", "plain"] + products).code == .usage)
+    }
+  }
+
   @Test("a clinic's statement has its product's name and colour, and its logo where the clinic has none")
   func statement() async throws {
     try await withQueue { (queue) async throws in

@@ -162,9 +162,9 @@ struct UserViewTests {
     #expect(
       Fixed.json(response)
         == [
-          #"{"profiles":[{"line":1,"user":"u1","outcome":"created","message":null,"changed":[]},"#,
-          #"{"line":2,"user":"u2","outcome":"updated","message":null,"changed":["name"]},"#,
-          #"{"line":3,"user":null,"outcome":"refused","message":"It is not JSON.","changed":[]}],"dry_run":false}"#,
+          #"{"profiles":[{"line":1,"user":"u1","outcome":"created","message":null,"changed":[],"not_taken":[]},"#,
+          #"{"line":2,"user":"u2","outcome":"updated","message":null,"changed":["name"],"not_taken":[]},"#,
+          #"{"line":3,"user":null,"outcome":"refused","message":"It is not JSON.","changed":[],"not_taken":[]}],"dry_run":false}"#,
         ].joined())
     #expect(response.exitCode == .refused)
     #expect(UsersImportResponse(lines: [response.lines[0]]).exitCode == .done)

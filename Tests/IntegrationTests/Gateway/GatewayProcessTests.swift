@@ -438,6 +438,14 @@ struct GatewayProcessTests {
       let wrong = try gateway.ask("POST", "/api/shares", owner, body: Array(#"{"carer":"u1"}"#.utf8))
       #expect(wrong.status == 400 && wrong.json["code"] as? String == "INVALID_SHARE", "\(wrong.text)")
       #expect(try gateway.ask("POST", "/api/shares", owner, body: Array("{}".utf8)).status == 400)
+      // When it ends is said as on the command line.
+      let brief = try gateway.ask(
+        "POST", "/api/shares", owner, body: Array(#"{"carer":"u2","expires":"30d"}"#.utf8))
+      #expect(brief.status == 201, "\(brief.text)")
+      for expires in ["30", "tomorrow", "2020-01-01"] {
+        let body = Array(#"{"carer":"u2","expires":"\#(expires)"}"#.utf8)
+        #expect(try gateway.ask("POST", "/api/shares", owner, body: body).status == 400, "\(expires)")
+      }
     }
   }
 }

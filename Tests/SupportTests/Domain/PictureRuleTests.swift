@@ -5,10 +5,10 @@ import Testing
 @Suite("Which picture stands for a user")
 struct PictureRuleTests {
   @Test(
-    "A clinic has the logo of its kind, and never the other one; one that is both has the clinic's first",
+    "A clinic has its own logo, a pharmacy its own or else the one that there is, one that is both the clinic's first",
     arguments: [
       (ClinicKind.clinic, "c", "p", "c"), (.clinic, nil, "p", nil), (.clinic, "c", nil, "c"),
-      (.pharmacy, "c", "p", "p"), (.pharmacy, "c", nil, nil), (.pharmacy, nil, "p", "p"),
+      (.pharmacy, "c", "p", "p"), (.pharmacy, "c", nil, "c"), (.pharmacy, nil, "p", "p"),
       (.both, "c", "p", "c"), (.both, nil, "p", "p"), (.both, nil, nil, nil),
     ] as [(ClinicKind, String?, String?, String?)])
   func logo(kind: ClinicKind, clinic: String?, pharmacy: String?, expected: String?) {
@@ -21,7 +21,7 @@ struct PictureRuleTests {
       ("photo", .clinic, "c", "p", .photo("photo")), ("photo", nil, nil, nil, .photo("photo")),
       (nil, .clinic, "c", "p", .logo("c")), (nil, .pharmacy, "c", "p", .logo("p")),
       (nil, .both, nil, "p", .logo("p")),
-      (nil, .clinic, nil, "p", .initials("AF")), (nil, .pharmacy, "c", nil, .initials("AF")),
+      (nil, .clinic, nil, "p", .initials("AF")), (nil, .pharmacy, "c", nil, .logo("c")),
       (nil, nil, "c", "p", .initials("AF")),
     ] as [(String?, ClinicKind?, String?, String?, UserPicture<String, String>)])
   func rule(

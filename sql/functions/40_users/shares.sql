@@ -128,6 +128,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
+  PERFORM analysis.require_feature_of(p_shard, p_user_id, 'sharing');
   -- One after the other; what follows sees what another requested while this one waited.
   PERFORM analysis.require_argument(
     NOT EXISTS (

@@ -62,6 +62,8 @@ BEGIN
   IF v_clinic IS NULL AND v_user IS NULL THEN
     RETURN NULL;
   END IF;
+  PERFORM analysis.require_feature(v_clinic, 'webhooks');
+  PERFORM analysis.require_feature_of(p_shard, v_user, 'webhooks');
   -- One after the other: the bounds hold however many are added at once. Whoever reads or writes the table
   -- does not wait for this lock, and nobody but the owner can take it.
   LOCK TABLE analysis.webhook IN SHARE UPDATE EXCLUSIVE MODE;

@@ -40,6 +40,7 @@ BEGIN
     FOUND, format('there is no job %s, or login %s may not see it', p_job, session_user));
   PERFORM analysis.require_argument(
     NOT v_is_erased, format('the person of job %s was erased, and the analysis with them', p_job));
+  PERFORM analysis.require_feature_of(p_shard, o_user, 'reviews');
   PERFORM analysis.require_argument(
     EXISTS (
       SELECT FROM analysis.result r

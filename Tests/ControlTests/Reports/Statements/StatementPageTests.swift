@@ -46,6 +46,20 @@ struct StatementPageTests {
       ])
   }
 
+  @Test("A condition that is the absence of a finding is normal, however sure the endpoint was")
+  func normal() async throws {
+    var statement = StatementExample.statement()
+    statement.conditions = [
+      .init("Tonsillitis", green: 2, yellow: 9, orange: 14, red: 30),
+      .init("No visible finding", green: 1, yellow: 3, orange: 2, red: 4, isNormal: true),
+    ]
+    let titles = try await Judge.elements("title", ofPage: Self.bytes(statement))
+    #expect(
+      titles.contains(
+        "Conditions by how sure the endpoint was. Tonsillitis: normal 0, green 2, yellow 9, orange 14, red 30. "
+          + "No visible finding: normal 10, green 0, yellow 0, orange 0, red 0"), "\(titles)")
+  }
+
   @Test("One user is one user", arguments: [(1, "50 used by 1 user<"), (2, "50 used by 2 users<")])
   func plural(users: Int64, expected: String) throws {
     var statement = StatementExample.statement()

@@ -24,6 +24,7 @@ enum StressValues {
     ],
     "rename_user.p_name": ["{name}"], "add_clinic.p_name": ["{clinic}"], "add_plan.p_name": ["'Stress'"],
     "add_plan.p_cost": ["1000"], "set_clinic.p_clinic_kind": ["'clinic'", "'both'"],
+    "set_product.p_product": ["'stress'"], "set_product.p_off": ["'{}'", "'{statements}'"],
     "add_token.p_hash": ["{token}"],
     "add_webhook.p_shard": ["{shard}", "NULL"], "add_webhook.p_user": ["{user}", "NULL"],
     "add_webhook.p_clinic": ["NULL", "{clinic}"], "add_webhook.p_has_findings": ["false"],
