@@ -26,6 +26,8 @@ struct BilledMonth: Sendable, Equatable, Decodable {
   let closedAt: Double?
   /// How many lines its statement has; nil while it is not closed.
   let lines: Int?
+  /// Whether something in its statement has a price; false while it is not closed.
+  let isPriced: Bool
 }
 
 extension BilledMonth {

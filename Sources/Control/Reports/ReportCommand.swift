@@ -28,6 +28,11 @@ enum ReportCommand {
   static let user = Option<String?>("user", .string, help: "Only this user.")
   static let allUsers = Flag(
     "all-users", help: "A line in the table for users who used nothing, too. CSV and JSON always have it.")
+  static let prices = Flag(
+    "prices",
+    help:
+      "Beside each line the clinic, units, unit price, amount and currency of the bill. With --due, in months in "
+      + "which something has a price.")
   static let grouping = Option<UsageScope.Grouping?>(
     "by", .choice(UsageScope.Grouping.self), help: "Add up the units of the month, or of --from to --to.")
   static let from = Option<String?>("from", .day, help: "With --by: the first day, by each user's clocks.")
@@ -49,7 +54,7 @@ enum ReportCommand {
         "analysisctl report usage --month previous --out usage.csv", "Last month's for the accounts."),
       Example(
         "analysisctl report usage --from 2026-10-01 --to 2026-10-31 --by clinic", "A row a clinic."),
-      Example("analysisctl report usage --due /var/lib/analysis/reports", "What cron runs."),
+      Example("analysisctl report usage --due /var/lib/analysis/reports --prices", "What cron runs."),
       Example("analysisctl report conditions --month 2026-10 --json", "What was found, for a program."),
     ],
     subcommands: [
@@ -132,6 +137,11 @@ enum ReportCommand {
       --all-users shows them. CSV and JSON have a line for each user and no sum: programs add up themselves, and a \
       file of a closed month comes out the same for ever.
 
+      With --prices the columns clinic, units, unit_price, amount and currency come behind the others, and their sums \
+      are those of analysisctl statement, to the cent. Where a plan, limit or price changed within a month, each part \
+      before the last has a line of its own, called segment, that has no counts. Of a closed month a line belongs to \
+      the clinic that is billed; a user who used nothing, and a plan without a price, has nothing there.
+
       With --by there is a row for each day, clinic, plan or type. A unit counts on the day on which it was taken by \
       the user's own clocks, as in a statement, under the plan of that moment; all that became of it stands in the \
       same row. It is as it is now, of closed months too, without submits that were refused.
@@ -147,16 +157,21 @@ enum ReportCommand {
         "analysisctl report usage --from 2026-10-01 --to 2026-10-07 --by day", "A week's days."),
       Example("analysisctl report usage --month 2026-10 --by type --user u1", "What one user used it for."),
       Example(
-        "analysisctl report usage --due /var/lib/analysis/reports", "What cron runs, after month close."),
+        "analysisctl report usage --month previous --prices --out usage.csv", "What last month is billed by."),
+      Example(
+        "analysisctl report usage --due /var/lib/analysis/reports --prices",
+        "What cron runs, after month close."),
     ],
-    inputs: [month, from, to, grouping, clinic, user, allUsers, zone, format, excel, out, due],
+    inputs: [month, from, to, grouping, clinic, user, allUsers, prices, zone, format, excel, out, due],
     exitCodes: [.done, .refused, .nothingToDo, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission],
     timerSuccesses: [.done, .nothingToDo, .jobsStillOpen]
   ) { context in
     let arguments = try ReportArguments(.usage, context)
     guard let folder = try context[due] else { return try await run(arguments, context) }
     return try await context.withSession { session in
-      let statements = DueStatements(folder: folder, zone: arguments.zone, excel: arguments.excel)
+      let statements = DueStatements(
+        folder: folder, zone: arguments.zone, excel: arguments.excel,
+        hasPrices: arguments.usage?.hasPrices ?? false)
       let response = try await statements.write(
         Reporter(session.database), of: try await MonthDirectory(session.database).list())
       try session.view.show(response)

@@ -6,6 +6,8 @@ struct DueStatements: Sendable {
   let folder: String
   let zone: String?
   let excel: Bool
+  /// Whether what is billed stands beside each line, in months in which something has a price.
+  let hasPrices: Bool
 
   func write(_ reporter: Reporter, of months: [BilledMonth]) async throws -> DueResponse {
     guard InputFile.isFolder(folder) else {
@@ -15,7 +17,7 @@ struct DueStatements: Sendable {
     for month in months {
       let outcome: DueResponse.Outcome
       switch month.state {
-      case .closed: outcome = try await write(month.period, reporter)
+      case .closed: outcome = try await write(month, reporter)
       case .due: outcome = .unclosed
       case .grace: outcome = .left
       case .running: continue
@@ -25,9 +27,11 @@ struct DueStatements: Sendable {
     return DueResponse(lines: lines)
   }
 
-  private func write(_ month: Period, _ reporter: Reporter) async throws -> DueResponse.Outcome {
-    let path = FolderListing.join(folder, "usage-\(month).csv")
-    let report = ReportRequest(.usage, month: month, zone: zone, format: .csv, excel: excel)
+  private func write(_ month: BilledMonth, _ reporter: Reporter) async throws -> DueResponse.Outcome {
+    let path = FolderListing.join(folder, "usage-\(month.period).csv")
+    let report = ReportRequest(
+      .usage, month: month.period, zone: zone, format: .csv, excel: excel,
+      scope: UsageScope(hasPrices: hasPrices && month.isPriced))
     let outcome = try await reporter.run(report, to: .file(path))
     return outcome.kind == .nothingToDo
       ? .unchanged(path: path) : .written(path: path, rows: outcome.rows, sha256: outcome.sha256)

@@ -224,15 +224,19 @@ struct UsageScope: Sendable, Equatable {
   var user: String?
   /// Whether users who used nothing have a line too.
   var hasIdleUsers: Bool
+  /// Whether what is billed stands beside each line.
+  var hasPrices: Bool
   /// How the units of some days are added up; nil for a row a user.
   var groups: Groups?
 
   init(
-    clinic: String? = nil, user: String? = nil, hasIdleUsers: Bool = false, groups: Groups? = nil
+    clinic: String? = nil, user: String? = nil, hasIdleUsers: Bool = false, hasPrices: Bool = false,
+    groups: Groups? = nil
   ) {
     self.clinic = clinic
     self.user = user
     self.hasIdleUsers = hasIdleUsers
+    self.hasPrices = hasPrices
     self.groups = groups
   }
 

@@ -220,7 +220,9 @@ struct Reporter: Sendable {
     switch request.kind {
     case .usage:
       guard let groups = request.groups else {
-        return try await rows(UsageReport.self, UsageReport.columns)
+        return request.scope.hasPrices
+          ? try await rows(BilledUsageReport.self, BilledUsageReport.columns)
+          : try await rows(UsageReport.self, UsageReport.columns)
       }
       return try await rows(UsageGroupsReport.self, UsageGroupsReport.columns(by: groups.by))
     case .analyses: return try await rows(AnalysesReport.self, AnalysesReport.columns)

@@ -33,10 +33,11 @@ enum UsageReport: RowReport {
     cells += [
       .text(row.user), ReportCell(month), .text(row.line.rawValue),
       ReportCell(row.line == .adjustment ? month.map { "\($0) adjustment" } : month), ReportCell(row.plan),
-      ReportCell(row.planName), limit(row, row.limit), .integer(row.used), limit(row, row.remaining),
-      .integer(row.over), ReportCell(row.analysed), ReportCell(row.open), ReportCell(row.failed),
+      ReportCell(row.planName), limit(row, row.limit), ReportCell(row.used),
+      row.line == .segment ? .absent : limit(row, row.remaining),
+      ReportCell(row.over), ReportCell(row.analysed), ReportCell(row.open), ReportCell(row.failed),
       ReportCell(row.cancelled),
-      .integer(row.refunded), .integer(row.refused), ReportCell(row.calls), ReportCell(row.lastReset),
+      ReportCell(row.refunded), ReportCell(row.refused), ReportCell(row.calls), ReportCell(row.lastReset),
       ReportCell(row.zone),
     ]
   }
@@ -47,7 +48,7 @@ enum UsageReport: RowReport {
   /// A number of the limit: an adjustment has none, and where a month has none there is no limit.
   private static func limit(_ row: UsageRow, _ number: Int64?) -> ReportCell {
     if let number { return .integer(number) }
-    return row.line == .month && row.plan != nil ? .unlimited : .absent
+    return (row.line == .month || row.line == .segment) && row.plan != nil ? .unlimited : .absent
   }
 
   static func statement(for question: ReportQuestion) -> SQLStatement {
@@ -58,30 +59,96 @@ enum UsageReport: RowReport {
         "last_reset_local",
         "zone"
       ).text,
-      [
-        .int16(question.month.label), .text(question.zone), .timestamp(question.moment),
-        .text(question.scope.clinic), .text(question.scope.user), .bool(question.scope.hasIdleUsers),
-      ],
-      label: "the usage report")
+      parameters(question), label: "the usage report")
+  }
+
+  /// What the function is asked for.
+  fileprivate static func parameters(_ question: ReportQuestion) -> [Parameter] {
+    [
+      .int16(question.month.label), .text(question.zone), .timestamp(question.moment),
+      .text(question.scope.clinic), .text(question.scope.user), .bool(question.scope.hasIdleUsers),
+    ]
   }
 
   static func read(_ row: Row, of question: ReportQuestion, each: (UsageRow) throws -> Void) throws {
-    let month = try row.int16IfPresent("for_period") == nil ? nil : try row.period("for_period")
-    try each(
-      UsageRow(
-        user: try row.stringIfPresent("user_ref") ?? "Total", month: month,
-        line: month.map { $0 == question.month ? .month : .adjustment } ?? .sum,
-        plan: try row.stringIfPresent("plan"), planName: try row.stringIfPresent("plan_name"),
-        limit: try row.int64IfPresent("monthly_limit"), used: try row.int64("used"),
-        over: try row.int64("over"),
-        analysed: try row.int64IfPresent("analysed"), open: try row.int64IfPresent("open"),
-        failed: try row.int64IfPresent("failed"),
-        cancelled: try row.int64IfPresent("cancelled"), refunded: try row.int64("refunded"),
-        refused: try row.int64("refused"), calls: try row.int64IfPresent("calls"),
-        lastReset: month == nil
-          ? nil : LocalTime(try row.timestamp("last_reset"), local: try row.timestamp("last_reset_local")),
-        zone: try row.stringIfPresent("zone")))
+    try each(try usage(row, of: question, isPart: false))
   }
+
+  /// - Parameter isPart: Whether it is a part of a line that has a row of its own.
+  fileprivate static func usage(
+    _ row: Row, of question: ReportQuestion, isPart: Bool
+  ) throws -> UsageRow {
+    let month = try row.int16IfPresent("for_period") == nil ? nil : try row.period("for_period")
+    let line: UsageRow.Line = month.map { $0 == question.month ? .month : .adjustment } ?? .sum
+    return UsageRow(
+      user: try row.stringIfPresent("user_ref") ?? "Total", month: month, line: isPart ? .segment : line,
+      plan: try row.stringIfPresent("plan"), planName: try row.stringIfPresent("plan_name"),
+      limit: try row.int64IfPresent("monthly_limit"), used: try row.int64IfPresent("used"),
+      over: try row.int64IfPresent("over"),
+      analysed: try row.int64IfPresent("analysed"), open: try row.int64IfPresent("open"),
+      failed: try row.int64IfPresent("failed"),
+      cancelled: try row.int64IfPresent("cancelled"), refunded: try row.int64IfPresent("refunded"),
+      refused: try row.int64IfPresent("refused"), calls: try row.int64IfPresent("calls"),
+      lastReset: month == nil || isPart
+        ? nil : LocalTime(try row.timestamp("last_reset"), local: try row.timestamp("last_reset_local")),
+      zone: try row.stringIfPresent("zone"))
+  }
+}
+
+/// The same with what is billed for it: the amounts of a clinic, or of a user, add up to those of the statement.
+enum BilledUsageReport: RowReport {
+  /// The columns of the report without prices, as they are there, and those of the bill.
+  static let columns =
+    UsageReport.columns + [
+      .text("clinic", "Clinic"),
+      .number("units", "Units"),
+      .number("unit_price", "Unit price"),
+      .number("amount", "Amount"),
+      .text("currency", "Currency"),
+    ]
+
+  static func put(_ row: BilledUsage, into cells: inout [ReportCell]) {
+    UsageReport.put(row.usage, into: &cells)
+    cells += [
+      ReportCell(row.clinic), ReportCell(row.units), ReportCell(row.price), ReportCell(row.amount),
+      ReportCell(row.currency),
+    ]
+  }
+
+  static func isSum(_ row: BilledUsage) -> Bool { UsageReport.isSum(row.usage) }
+  static func openJobs(_ row: BilledUsage) -> Int64? { UsageReport.openJobs(row.usage) }
+
+  static func statement(for question: ReportQuestion) -> SQLStatement {
+    SQLStatement(
+      SQLFunction(
+        "billed_lines", 6, "user_ref", "for_period", "plan", "plan_name", "monthly_limit", "used", "over",
+        "analysed", "open", "failed", "cancelled", "refunded", "refused", "calls", "last_reset",
+        "last_reset_local", "zone", "part", "clinic", "units", "price", "amount", "currency"
+      ).text,
+      UsageReport.parameters(question), label: "the usage report with prices")
+  }
+
+  static func read(_ row: Row, of question: ReportQuestion, each: (BilledUsage) throws -> Void) throws {
+    try each(
+      BilledUsage(
+        usage: try UsageReport.usage(row, of: question, isPart: try row.int16("part") > 0),
+        clinic: try row.stringIfPresent("clinic"), units: try row.int64IfPresent("units"),
+        price: try row.stringIfPresent("price").flatMap(DecimalText.init),
+        amount: try row.stringIfPresent("amount").flatMap(DecimalText.init),
+        currency: try row.stringIfPresent("currency")))
+  }
+}
+
+/// A line of the report of usage, and what is billed for it.
+struct BilledUsage: Equatable, Sendable {
+  let usage: UsageRow
+  /// The clinic that is billed; nil for none, and where nothing was used.
+  let clinic: String?
+  /// The units that are billed; nil where nothing was used.
+  let units: Int64?
+  /// The price of one, and of all of them; nil where there is none.
+  let price, amount: DecimalText?
+  let currency: String?
 }
 
 /// What one user used in one month, or all of them together.
@@ -91,6 +158,9 @@ struct UsageRow: Equatable, Sendable {
     case month
     /// What changed in an earlier month since it was stated.
     case adjustment
+    /// A part of a month, or of an adjustment, with a plan, limit or price of its own: it has what is billed, and the
+    /// line of which it is a part has all counts.
+    case segment
     /// The sum of all other rows.
     case sum
   }
@@ -105,10 +175,10 @@ struct UsageRow: Equatable, Sendable {
   /// The monthly limit; nil for none.
   let limit: Int64?
   /// Units taken and not refunded, those of open jobs among them; on adjustments, as all numbers there,
-  /// by how much it changed.
-  let used: Int64
+  /// by how much it changed. Nil on segments, as the others that are counted.
+  let used: Int64?
   /// Units used beyond the limit at the month's end, which a limit lowered within the month brings about.
-  let over: Int64
+  let over: Int64?
   /// Jobs with a result; nil on adjustments, as the others that do not touch a bill.
   let analysed: Int64?
   /// Jobs without a result that did not fail: what is used is either analysed or open.
@@ -116,9 +186,9 @@ struct UsageRow: Equatable, Sendable {
   let failed: Int64?
   let cancelled: Int64?
   /// Units refunded for jobs that died or were cancelled.
-  let refunded: Int64
+  let refunded: Int64?
   /// Submits refused by the quota.
-  let refused: Int64
+  let refused: Int64?
   /// Calls of the endpoint, repeated ones among them.
   let calls: Int64?
   /// When the month began for this user; nil for the sum.
@@ -127,7 +197,10 @@ struct UsageRow: Equatable, Sendable {
   let zone: String?
 
   /// Units that may still be taken; nil without a limit.
-  var remaining: Int64? { limit.map { max(0, $0 - used) } }
+  var remaining: Int64? {
+    guard let limit, let used else { return nil }
+    return max(0, limit - used)
+  }
 }
 
 /// What was used on some days: a row a day, clinic, plan or type, and their sum.
@@ -323,6 +396,7 @@ struct UsageArguments: Sendable {
   let clinic: String?
   let user: String?
   let hasIdleUsers: Bool
+  let hasPrices: Bool
   /// What a row is of; nil for a row a user.
   let grouping: UsageScope.Grouping?
   /// The days that are added up; nil for all of the month.
@@ -334,6 +408,7 @@ struct UsageArguments: Sendable {
     clinic = try context[ReportCommand.clinic]
     user = try context[ReportCommand.user]
     hasIdleUsers = try context[ReportCommand.allUsers]
+    hasPrices = try context[ReportCommand.prices]
     grouping = try context[ReportCommand.grouping]
     days = try Self.days(from: try context[ReportCommand.from], to: try context[ReportCommand.to])
     if grouping == nil, days != nil {
@@ -344,6 +419,7 @@ struct UsageArguments: Sendable {
     if grouping != nil {
       try Self.refuse(ReportCommand.zone, "--by", context.values)
       try Self.refuse(ReportCommand.allUsers, "--by", context.values)
+      try Self.refuse(ReportCommand.prices, "--by", context.values)
     }
     if hasIdleUsers, format != .table {
       throw CommandFailure.usage("--all-users is of use only with a table: CSV and JSON have every user")
@@ -365,7 +441,7 @@ struct UsageArguments: Sendable {
   /// The scope of a month, which is that of the first day.
   func scope(_ month: Period) -> UsageScope {
     UsageScope(
-      clinic: clinic, user: user, hasIdleUsers: hasIdleUsers,
+      clinic: clinic, user: user, hasIdleUsers: hasIdleUsers, hasPrices: hasPrices,
       groups: grouping.map { grouping in
         days.map { .init(by: grouping, $0) } ?? .init(by: grouping, month)
       })

@@ -48,6 +48,18 @@ extension SQLAttack {
       "SELECT string_agg(user_ref, '/') FROM analysis.usage_lines({month}::smallint, NULL, now(), NULL, NULL, true)",
       .answers("(ann-north)")),
     SQLAttack(
+      .northernReporter, "reads what another clinic is billed, by its name",
+      "SELECT * FROM analysis.billed_lines({month}::smallint, NULL, now(), 'south', NULL, true)",
+      .refused("22023")),
+    SQLAttack(
+      .northernReporter, "reads what another clinic's patient costs",
+      "SELECT * FROM analysis.billed_lines({month}::smallint, NULL, now(), NULL, 'sue-south', true)",
+      .refused("22023")),
+    SQLAttack(
+      .northernReporter, "reads everybody's bill",
+      "SELECT string_agg(user_ref, '/') FROM analysis.billed_lines({month}::smallint, NULL, now(), NULL, NULL, true)",
+      .answers("(ann-north)")),
+    SQLAttack(
       .northernReporter, "counts users of all clinics",
       "SELECT string_agg(concat(coalesce(o_group, '-'), o_users), '/') FROM analysis.usage_groups('clinic', to_char(now() - interval '60 days', 'YYYY-MM-DD'), to_char(now() + interval '60 days', 'YYYY-MM-DD'), NULL, NULL)",
       .answers("(-1/north1)")),

@@ -238,7 +238,8 @@ struct MonthTests {
   func views() throws {
     let month = try Fixed.month("2026-10")
     let closed = BilledMonth(
-      period: month, state: .closed, dueAt: Fixed.moment, closedAt: Fixed.moment, lines: 40)
+      period: month, state: .closed, dueAt: Fixed.moment, closedAt: Fixed.moment, lines: 40,
+      isPriced: true)
     let preview = ClosingPreview(
       period: month, users: 40, active: 12, used: 90, over: 3, open: 0, adjustments: 2, adjusted: -1)
     #expect(

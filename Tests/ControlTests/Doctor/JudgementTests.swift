@@ -69,7 +69,8 @@ struct JudgementTests {
       MonthCheck.judge(
         [
           BilledMonth(
-            period: october, state: state, dueAt: 2_000_000_000 - days * 86_400, closedAt: nil, lines: nil)
+            period: october, state: state, dueAt: 2_000_000_000 - days * 86_400, closedAt: nil, lines: nil,
+            isPriced: false)
         ], now: 2_000_000_000)
     }
     #expect(finding(.due, waits: 0.9).state == .ok)

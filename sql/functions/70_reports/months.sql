@@ -18,10 +18,11 @@ END $$;
 -- The months from the first in which anything was used or stated to the running one of the installation's
 -- zone, the oldest first: 'running' until it is over in every zone, 'grace' until it may be closed, 'due'
 -- from then on, and 'closed' when it is. Of a closed one, how many lines its statement has for the users whom
--- the caller sees. p_now NULL: now.
+-- the caller sees, and whether a price is in it. p_now NULL: now.
 CREATE OR REPLACE FUNCTION analysis.list_months(p_now timestamptz)
 RETURNS TABLE (
-  o_period smallint, o_state text, o_due_at timestamptz, o_closed_at timestamptz, o_lines bigint)
+  o_period smallint, o_state text, o_due_at timestamptz, o_closed_at timestamptz, o_lines bigint,
+  o_is_priced boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_now timestamptz := coalesce(p_now, now());
@@ -34,7 +35,10 @@ BEGIN
       WHEN analysis.period_start((m.period + 1)::smallint, 'Etc/GMT+12') > v_now THEN 'running'
       WHEN m.due_at > v_now THEN 'grace'
       ELSE 'due' END,
-    m.due_at, s.closed_at, l.lines
+    m.due_at, s.closed_at, l.lines,
+    s.period IS NOT NULL AND EXISTS (SELECT FROM analysis.plan_price) AND EXISTS (
+      SELECT FROM analysis.statement_segment g
+      WHERE g.report = 'usage' AND g.period = s.period AND g.price IS NOT NULL)
   FROM (
     SELECT g.period::smallint AS period, analysis.statement_due(g.period::smallint) AS due_at
     FROM (

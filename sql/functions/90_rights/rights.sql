@@ -36,7 +36,7 @@ LANGUAGE sql IMMUTABLE AS $$
       '{}'),
     ('usage',
       ARRAY[
-        'period_start', 'statement_due', 'usage_report', 'usage_lines', 'usage_groups', 'summary_report',
+        'period_start', 'statement_due', 'usage_report', 'usage_lines', 'billed_lines', 'usage_groups', 'summary_report',
         'month_facts', 'due_months', 'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans',
         'list_months'],
       ARRAY[
