@@ -37,8 +37,9 @@ RUN apt-get update -q \
     libxlsxwriter4 fonts-dejavu-core tzdata \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --home-dir /var/lib/analysis --create-home analysis \
- # A new volume takes the owner of the folder that it covers.
- && install -d -o analysis -g analysis -m 0700 /var/lib/analysis/reports
+ # A new volume takes the owner of the folder that it covers, and what is in it.
+ && install -d -o analysis -g analysis -m 0700 /var/lib/analysis/reports /var/lib/analysis/keys /var/lib/analysis/audit \
+ && install -o analysis -g analysis -m 0600 /dev/null /var/lib/analysis/audit/ends
 COPY --from=build /out/ /usr/bin/
 ENV SWIFT_BACKTRACE=enable=no
 WORKDIR /var/lib/analysis

@@ -47,7 +47,7 @@ struct ComposeTests {
   @Test("each service gives its program options and variables that it knows")
   func options() async throws {
     let services = try await ComposeFile.read().own.filter { $0.key != "endpoint" }
-    #expect(services.count == 9)
+    #expect(services.count == 12)
     for (name, service) in services {
       let help = try Self.understood(service).help.split(whereSeparator: \.isWhitespace).joined(
         separator: " ")
@@ -61,7 +61,7 @@ struct ComposeTests {
   func logins() async throws {
     let file = try await ComposeFile.read()
     let setup = try #require(file.services["roles"]?.command?.first)
-    for (name, service) in file.own where name != "endpoint" && name != "migrate" {
+    for (name, service) in file.own where !["endpoint", "migrate", "keys"].contains(name) {
       let login = try #require(service.environment?["PGUSER"], "\(name)")
       let role = try #require(RolesSetup.parts.first { $0.login == login }?.role, "\(name): \(login)")
       #expect(try Self.understood(service).roles.contains(role), "\(name): \(login)")
@@ -71,6 +71,28 @@ struct ComposeTests {
       #expect(secrets == ["\(login).password"], "\(name)")
     }
     #expect(file.services["migrate"]?.secrets?.map(\.target) == ["analysis.password"])
+  }
+
+  @Test(
+    "what the timers of a package do can be run, and neither keys nor ends of the audit lie with the backups")
+  func kept() async throws {
+    let file = try await ComposeFile.read()
+    let commands = file.own.values.map {
+      $0.words.prefix { !$0.hasPrefix("-") }.dropFirst().joined(separator: " ")
+    }
+    for job in ["month close", "report usage", "purge", "audit keep", "keys new"] {
+      #expect(commands.contains(job), "\(job)")
+    }
+    let volumes = file.services.mapValues { $0.volumes ?? [] }
+    #expect(volumes["backup"] == ["backups:/backups"])
+    for name in ["worker", "gateway", "submit"] {
+      #expect(volumes[name] == ["keys:/var/lib/analysis/keys:ro"], "\(name)")
+    }
+    // What git and the programs' image do not take.
+    for list in [".dockerignore", ".gitignore"] {
+      let lines = try String(contentsOfFile: packagePath(list), encoding: .utf8).split(separator: "\n")
+      #expect(lines.contains { $0.hasPrefix("secrets") }, "\(list)")
+    }
   }
 
   @Test("what is mounted is there, and each service that stays up is looked at")
@@ -94,7 +116,7 @@ struct ComposeTests {
     let draw = { try await HelperProgram.output(packagePath("scripts/compose-secrets"), [folder.path]) }
     _ = try await draw()
     let passwords = try file.secrets.mapValues { try folder.text(String($0.file.dropFirst(2))) }
-    #expect(passwords.count == 7 && Set(passwords.values).count == 7)
+    #expect(passwords.count == 9 && Set(passwords.values).count == 9)
     for password in passwords.values { #expect(password.wholeMatch(of: /[0-9a-f]{48}/) != nil) }
     let mode = try FileManager.default.attributesOfItem(atPath: folder.path("secrets"))[.posixPermissions]
     #expect(mode as? Int == 0o700)
