@@ -173,7 +173,7 @@ struct AccountResponse: Sendable, Equatable, Presentable {
   func text(width: Int?, paint: Paint) -> String {
     let count = account.analysisCount ?? status?.analysisCount
     let facts = Facts([
-      ("account", account.id), ("done", done), ("subscription", account.subscription.rawValue),
+      ("account", account.id), ("done", done), ("subscription", account.subscription.shown),
       ("analyses counted", count.map(String.init)),
       ("count began", Moment.short(account.lastResetDate ?? status?.lastResetDate)),
       ("name", showsPerson ? account.name : nil), ("e-mail", showsPerson ? account.email : nil),
@@ -196,5 +196,15 @@ extension [UserChange] {
       let values = change.field == "photo" ? "changed" : "\(printable(was)), \(verb) \(printable(becomes))"
       return "\(change.field.replacing("_", with: " ")) of \(printable(user)): \(values)\n"
     }.joined()
+  }
+}
+
+extension Subscription {
+  /// As the plan of the same name is shown.
+  var shown: String {
+    switch self {
+    case .free: "Basic (free)"
+    case .premium: "Premium (premium)"
+    }
   }
 }

@@ -69,7 +69,7 @@ struct UsageList {
     for user in users {
       table.add([
         "\(picture(of: user)) <span>\(user.reference)</span>", "\(user.period.description)",
-        "\(user.plan ?? "none")", "\(user.used)",
+        "\(user.planName ?? user.plan ?? "none")", "\(user.used)",
         user.limit.map { limit in "\(limit)" } ?? "none", Self.share(user),
       ])
     }

@@ -172,7 +172,7 @@ struct StatementResponse: Sendable, Equatable, Presentable {
     for line in statement.lines + statement.adjustments {
       table.add([
         Cell(printable(line.user)), Cell(Self.clock(line.from)), Cell(Self.clock(line.until)),
-        Cell(line.plan?.name ?? "-"),
+        Cell(line.plan?.displayName ?? "-"),
         Cell(line.limit.map(String.init) ?? (line.kind == .month && line.plan != nil ? "none" : "-")),
         Cell(String(line.units)), Cell(line.price?.description ?? "-"), Cell(line.amount?.description ?? "-"),
       ])

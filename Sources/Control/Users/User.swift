@@ -137,6 +137,8 @@ public struct UserSummary: Sendable, Equatable, RenamedColumns {
   public let zone: String
   /// The plan in force; nil when there is none yet.
   public let plan: String?
+  /// The plan's name for people; nil where it is not known.
+  var planName: String?
   /// The limit of the present month; nil for none.
   public let limit: Int?
   /// Units in use in the present month; pending refunds still counted.

@@ -73,11 +73,16 @@ public struct UserDirectory: Sendable {
     let statements = try await shards.shards().map { shard in
       Statement(
         SQLFunction("list_users", 3), [.int16(shard), .text(after ?? ""), .int32(Int32(clamping: limit))],
-        as: [UserSummary].self, while: "listing users")
+        as: [UserSummary].self, beside: ["planName": nil], while: "listing users")
     }
     let users = try await database.run(statements).flatMap { $0 }
-    return Array(
-      users.sorted { $0.reference.utf8.lexicographicallyPrecedes($1.reference.utf8) }.prefix(limit))
+    let plans = try await PlanDirectory(database).list()
+    let names = Dictionary(plans.map { ($0.name, $0.displayName) }) { first, _ in first }
+    return users.sorted { $0.reference.utf8.lexicographicallyPrecedes($1.reference.utf8) }.prefix(limit).map {
+      var user = $0
+      user.planName = user.plan.flatMap { names[$0] }
+      return user
+    }
   }
 
   /// Gives a user a plan from a time on; nil for now.

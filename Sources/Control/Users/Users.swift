@@ -145,7 +145,8 @@ struct UsersListResponse: Sendable, Equatable, Presentable {
 
   private static func json(of user: UserSummary) -> JSONValue {
     [
-      "user": .string(user.reference), "plan": .text(user.plan), "zone": .string(user.zone),
+      "user": .string(user.reference), "plan": .text(user.plan), "plan_name": .text(user.planName),
+      "zone": .string(user.zone),
       "month": .month(user.period), "limit": .count(user.limit), "used": .count(user.used),
     ]
   }
@@ -160,7 +161,8 @@ struct UsersListResponse: Sendable, Equatable, Presentable {
     for user in users {
       let isFull = user.limit.map { user.used >= $0 } ?? false
       table.add([
-        Cell(user.reference), Cell(user.plan ?? ""), Cell(user.zone), Cell(user.period.description),
+        Cell(user.reference), Cell(user.planName ?? user.plan ?? ""), Cell(user.zone),
+        Cell(user.period.description),
         Cell(user.used, isFull ? .red : nil), Cell(user.limit.map(String.init) ?? "unlimited"),
       ])
     }

@@ -72,8 +72,9 @@ struct AccountTests {
     control.typed = nil
     let known = await endpoint.run(control, "login")
     #expect(
-      known.code == .done && known.output.hasPrefix("account           user-1\nsubscription      free\n")
-        || known.output.hasPrefix("account       user-1\nsubscription  free\n"), "\(known.output)")
+      known.code == .done
+        && known.output.hasPrefix("account           user-1\nsubscription      Basic (free)\n")
+        || known.output.hasPrefix("account       user-1\nsubscription  Basic (free)\n"), "\(known.output)")
 
     // A wrong password: nothing is registered in its place.
     try endpoint.account("person@example.org", "wrong")

@@ -68,7 +68,8 @@ struct HostileViewTests {
       limit: 5, used: 3, refunded: 1, refused: 2, analysed: 2, profile: profile)
     check(user)
     let summary = UserSummary(
-      reference: text, zone: text, plan: text, limit: 5, used: 5, period: try Fixed.month())
+      reference: text, zone: text, plan: text, planName: text, limit: 5, used: 5,
+      period: try Fixed.month())
     check(UsersListResponse(users: [summary], isFull: true))
     check(
       UsersImportResponse(lines: [.init(line: 3, user: text, outcome: .refused(text))]))

@@ -123,21 +123,24 @@ struct UserViewTests {
   @Test("a page of users")
   func list() throws {
     let users = [
-      UserSummary(reference: "u1", zone: "UTC", plan: "free", limit: 5, used: 5, period: try Fixed.month()),
+      UserSummary(
+        reference: "u1", zone: "UTC", plan: "free", planName: "Basic", limit: 5, used: 5,
+        period: try Fixed.month()),
       UserSummary(reference: "u2", zone: "UTC", plan: nil, limit: nil, used: 0, period: try Fixed.month()),
     ]
     let full = UsersListResponse(users: users, isFull: true)
     #expect(
       Fixed.text(full) == """
-        USER  PLAN  ZONE  MONTH    USED      LIMIT
-        u1    free  UTC   2026-10     5          5
-        u2          UTC   2026-10     0  unlimited
+        USER  PLAN   ZONE  MONTH    USED      LIMIT
+        u1    Basic  UTC   2026-10     5          5
+        u2           UTC   2026-10     0  unlimited
 
         """)
     #expect(
       Fixed.json(full)
-        == #"{"users":[{"user":"u1","plan":"free","zone":"UTC","month":"2026-10","limit":5,"used":5},"#
-        + #"{"user":"u2","plan":null,"zone":"UTC","month":"2026-10","limit":null,"used":0}],"next":"u2"}"#)
+        == #"{"users":[{"user":"u1","plan":"free","plan_name":"Basic","zone":"UTC","month":"2026-10","limit":5,"used":5},"#
+        + #"{"user":"u2","plan":null,"plan_name":null,"zone":"UTC","month":"2026-10","limit":null,"used":0}],"next":"u2"}"#
+    )
     #expect(UsersListResponse(users: users, isFull: false).next == nil)
     #expect(Fixed.text(UsersListResponse(users: [], isFull: false)) == "No users.\n")
   }
