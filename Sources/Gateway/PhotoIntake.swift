@@ -11,8 +11,8 @@ struct PhotoIntake: Sendable {
   struct Photo: Sendable {
     let kind: AnalysisKind
     let bytes: [UInt8]
-    /// Under which a repeat is the same job.
-    let key: String
+    /// Under which a repeat is the same job; nil: the same photo is, for a day.
+    let key: String?
   }
 
   /// How long a submit is tried again while the database is away.
@@ -26,7 +26,7 @@ struct PhotoIntake: Sendable {
   let decoders = ImageDecoders()
   let log: Log
 
-  /// Puts a photo into the queue and answers its job; the same job for the same key. Workers are woken with it, or soon.
+  /// Puts a photo into the queue and answers its job; the same job for a repeat. Workers are woken with it, or soon.
   ///
   /// - Parameter renamed: Asks for the user anew, where the queue calls them by another name by now.
   /// - Throws: `APIFailure`, or `JobQueueError`.
@@ -116,7 +116,7 @@ struct PhotoIntake: Sendable {
     return try await persistently { () async throws(JobQueueError) in try await statement.run(on: database) }
   }
 
-  /// Does it again after a passing failure, for as long as patience lasts: the key makes a repeat the same job.
+  /// Does it again after a passing failure, for as long as patience lasts: a repeat is the same job.
   private func persistently<R>(_ body: () async throws(JobQueueError) -> R) async throws -> R {
     let until = EventLoop.now + Self.patience
     var retries = RetryPauses(.database)

@@ -607,6 +607,7 @@ CREATE TYPE analysis.submit_rules AS (
   submitter    smallint,        -- who submits
   has_old_keys boolean,         -- there are keys of version 1.0
   only_encrypted boolean,       -- no image in plaintext is taken
+  once         boolean,         -- a photo without a key is one job a day
   "full"       text);           -- why nothing at all is taken at present
 
 -- What is known of a job that is submitted alone.
@@ -751,6 +752,9 @@ CREATE TYPE analysis.job_again AS (
 -- refuse it; and that it is there is nobody's change.
 ALTER TABLE analysis.setting DISABLE TRIGGER USER;
 INSERT INTO analysis.setting (name, value) VALUES ('report_threshold', '5');
+
+-- Whether a photo that is submitted by SQL without a key is one job a day. In 1.0 each call was a job.
+INSERT INTO analysis.setting (name, value) VALUES ('photos_once', 'no');
 ALTER TABLE analysis.setting ENABLE TRIGGER USER;
 
 -- Who wakes the workers locks this row until the commit.

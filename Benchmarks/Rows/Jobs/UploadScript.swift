@@ -10,7 +10,7 @@ enum UploadScript {
   /// The script's last line of output is `{"uploads":N,"seconds":S,"failed":F,"p50":…}`; what failed are answers other
   /// than 2xx and 3xx and errors of the sockets.
   ///
-  /// - Parameter tokens: Of users, in turn; with them each request is one of an app, which says nothing of a repeat.
+  /// - Parameter tokens: Of users, in turn; with them each request is a new one of an app.
   static func write(_ images: [[UInt8]], to folder: URL, tokens: [String] = []) throws -> String {
     for (number, image) in images.enumerated() {
       var body = Data(head.utf8)
@@ -35,10 +35,13 @@ enum UploadScript {
     """
     local bodies, requests, turn = {}, {}, 0
     local tokens = {\(tokens.map { "\"\($0)\"" }.joined(separator: ", "))}
-    function made(number, name, value)
+    -- Of this thread and run alone: each has a table of its own.
+    local thread = tostring(tokens):gsub("%W", "") .. os.time()
+    function made(number, key, token)
       return wrk.format("POST", "/api/analyze", {
         ["Host"] = wrk.headers["Host"], ["Accept"] = "application/json", ["User-Agent"] = "analysis-queue",
-        ["Content-Type"] = "multipart/form-data; boundary=\(boundary)", [name] = value,
+        ["Content-Type"] = "multipart/form-data; boundary=\(boundary)", ["Idempotency-Key"] = key,
+        ["Authorization"] = token and "Bearer " .. token,
       }, bodies[number])
     end
     function init(args)
@@ -46,7 +49,7 @@ enum UploadScript {
         local file = assert(io.open("\(folder)/upload-" .. number, "rb"))
         bodies[number] = file:read("*a")
         file:close()
-        if #tokens == 0 then requests[number] = made(number, "Idempotency-Key", "picture-" .. number) end
+        if #tokens == 0 then requests[number] = made(number, "picture-" .. number) end
       end
     end
     function request()
@@ -54,7 +57,7 @@ enum UploadScript {
       if #tokens == 0 then return requests[turn % \(count)] end
       -- Each user in turn, and in each round another photo of theirs: to each user they are new.
       local round = math.floor(turn / #tokens)
-      return made((turn + round) % \(count), "Authorization", "Bearer " .. tokens[turn % #tokens + 1])
+      return made((turn + round) % \(count), thread .. "-" .. turn, tokens[turn % #tokens + 1])
     end
     function done(summary, latency, all)
       local e = summary.errors

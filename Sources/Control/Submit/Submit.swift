@@ -107,8 +107,8 @@ enum SubmitCommand {
     for the batch is printed, and one for each job that failed while --wait waited; --verbose prints one for each \
     image, --json always.
 
-    A picture that its user has submitted this month as the same type, under another key, is paid for; to submit it \
-    again costs another unit. So the pictures of users who have jobs this month are looked at first. On a terminal \
+    A picture that its user has submitted this month, or within a day, as the same type and under another key, is paid \
+    for; to submit it again costs another unit. So the pictures of users who have such jobs are looked at first. On a terminal \
     the command asks; elsewhere nothing is submitted and the exit code is 9, unless --again or --only-new says what \
     is meant. Jobs that died or were cancelled cost nothing and do not count. A picture that is here several times \
     for one user and type is one job, unless --again is given; the summary says how many there were.

@@ -315,7 +315,7 @@ struct PaidBefore: Sendable {
       session.console.say("Left out as analysed this month, or about to be: \(of).")
       return items.indices.filter { !paid.contains($0) }.map { items[$0] }
     }
-    let what = "\(of) were submitted this month under another key, and are paid for."
+    let what = "\(of) were submitted this month, or within a day, under another key, and are paid for."
     guard let isYes = try await Confirmation.ask("\(what) Submit all, and pay for them twice?", session)
     else {
       throw CommandFailure(

@@ -36,6 +36,15 @@ enum AnswerShapes {
     ]
   }
 
+  /// A job that has no analysis, or none yet.
+  static func job(_ job: AppJob) -> JSONValue {
+    [
+      "id": .string(job.job.description), "type": .string(job.kind),
+      "status": .string(AppJobState(state: job.state).status), "created_at": .string(moment(job.createdAt)),
+      "location": .string(path(job.job)),
+    ]
+  }
+
   /// A condition as the API names its members. An app of the API's guide reads an answer only where each of them is
   /// there: what the endpoint did not say is empty, and a flag that it did not raise is not raised.
   static func condition(_ stored: JSONValue) -> JSONValue {
@@ -199,6 +208,15 @@ struct AppJobState: Sendable, Equatable, Decodable {
   /// As the queue names states: `waiting`, `running`, `scheduled`, `succeeded`, `dead`, `cancelled`.
   let state: String
 
+  /// As apps know it, while there is no analysis.
+  var status: String {
+    switch state {
+    case "running", "cancelled": state
+    case "dead": "failed"
+    default: "queued"
+    }
+  }
+
   /// Whether it is at its end without an analysis.
   var failure: JobEnd? {
     switch state {
@@ -213,5 +231,18 @@ struct AppJobState: Sendable, Equatable, Decodable {
     Statement(
       SQLFunction("gateway_states", 3), [.int16(token.shard), .bytes(token.hash), .array([job.value])],
       as: AppJobState?.self, while: "asking where a job is")
+  }
+}
+
+/// One of a user's last jobs that has no analysis.
+struct AppJob: Sendable, Decodable {
+  let job: JobID
+  let kind, state: String
+  let createdAt: Double
+
+  static func statement(_ token: AppToken) -> Statement<[AppJob]> {
+    Statement(
+      SQLFunction("gateway_jobs", 2), [.int16(token.shard), .bytes(token.hash)], as: [AppJob].self,
+      while: "asking for jobs without an analysis")
   }
 }

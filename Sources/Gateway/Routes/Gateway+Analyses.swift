@@ -9,14 +9,16 @@ extension Gateway {
     var routes = [
       analyzeRoute,
       HTTPRoute(.get, "/api/analyses") { request in
-        await self.answer(request) { caller in ["analyses": .array(try await self.history(request, caller))] }
+        await self.answer(request) { caller in
+          .object(try await self.history("analyses", request, caller) + self.jobs(request, caller))
+        }
       },
       HTTPRoute(.get, "/api/analysis-history") { request in
         await self.answer(request) { caller in
-          let history = try await self.history(request, caller, most: 20)
-          return [
-            "history": .array(history), "subscription": AnswerShapes.subscriptionStatus(caller.user),
-          ]
+          let subscription = AnswerShapes.subscriptionStatus(caller.user)
+          return .object(
+            try await self.history("history", request, caller, most: 20)
+              + [.init(name: "subscription", value: subscription)] + self.jobs(request, caller))
         }
       },
       HTTPRoute(.get, "/api/analyses/*") { request in
@@ -77,6 +79,15 @@ extension Gateway {
     }
   }
 
+  /// The last jobs without an analysis, for an app that asks: `jobs`, which one of the API's guide does not read.
+  private func jobs(_ request: HTTPRequest, _ caller: Caller) async throws -> [JSONValue.Member] {
+    guard let asked = request.query["jobs"] else { return [] }
+    guard ["true", "false"].contains(asked) else { throw APIFailure(400, "jobs is true or false.") }
+    guard asked == "true" else { return [] }
+    let jobs = try await AppJob.statement(caller.token).run(on: database)
+    return [.init(name: "jobs", value: .array(jobs.map(AnswerShapes.job)))]
+  }
+
   private enum Standing {
     case ended(JobEnd)
     case open(String)
@@ -93,7 +104,7 @@ extension Gateway {
       guard let analysis = try await analysis(job, caller) else { throw APIFailure.noAnalysis }
       return .ended(.analysed(analysis))
     }
-    return .open(state.state == "running" ? "running" : "queued")
+    return .open(state.status)
   }
 
   private func analysis(_ job: JobID, _ caller: Caller) async throws -> StoredAnalysis? {
@@ -101,14 +112,18 @@ extension Gateway {
   }
 
   /// The newest analyses: `limit` of them, 50 where it is not said, before the one of the number `before`.
-  private func history(_ request: HTTPRequest, _ caller: Caller, most: Int = 100) async throws -> [JSONValue]
-  {
+  private func history(
+    _ name: String, _ request: HTTPRequest, _ caller: Caller, most: Int = 100
+  ) async throws -> [JSONValue.Member] {
     let (before, limit) = try page(request, most: most)
     let reading = try await historyReading(
       StoredAnalysis.openingHistory(caller.token, before: before, limit: limit), caller)
-    guard let reading else { return [] }
-    return try await StoredAnalysis.reading(reading, [caller.token], shard: caller.token.shard)
-      .run(on: database).map(AnswerShapes.historyEntry)
+    var analyses: [StoredAnalysis] = []
+    if let reading {
+      analyses = try await StoredAnalysis.reading(reading, [caller.token], shard: caller.token.shard)
+        .run(on: database)
+    }
+    return [.init(name: name, value: .array(analyses.map(AnswerShapes.historyEntry)))]
   }
 
   /// Which part of a history is asked for.

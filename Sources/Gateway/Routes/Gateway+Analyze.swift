@@ -40,7 +40,7 @@ extension Gateway {
         let caller = try await presence.call { try await self.caller(request) }
         let (kind, upload) = try photo(request)
         let imageBytes = upload.fileCount
-        let key = try idempotencyKey(request) ?? "gateway-\(Hexadecimal.random(bytes: 16))"
+        let key = try idempotencyKey(request)
         let photo = PhotoIntake.Photo(kind: kind, bytes: upload.takeFile(), key: key)
         let job = try await presence.call { try await self.submit(photo, caller) }
         upload.release()

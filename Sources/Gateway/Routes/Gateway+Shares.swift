@@ -53,7 +53,7 @@ extension Gateway {
       throw APIFailure.missingBody
     }
     let (clinician, carer) = (body["clinician"]?.text, body["carer"]?.text)
-    guard (clinician == nil) != (carer == nil),
+    guard (body["clinician"] == nil) != (body["carer"] == nil), (clinician == nil) != (carer == nil),
       ![clinician, carer].contains(where: { $0?.contains("\0") ?? false })
     else {
       throw APIFailure(400, "A share names a clinician or a carer.", code: "INVALID_SHARE")

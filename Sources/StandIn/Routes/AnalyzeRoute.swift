@@ -143,11 +143,8 @@ struct AnalysisAnswer {
     }
     text.raw(",\"model\":\"stand-in-\(isDecoded ? "colour-statistics" : "digest")\"")
     text.raw(extra)
-    let milliseconds = (duration.inSeconds * 1e6).rounded() / 1e3
     text.raw(",\"debug_info\":{\"data_source\":\"\(source)\",\"image_data_length\":\(imageCount)")
-    // The guide's client reads a whole number alone.
-    let time = dialect == .guide ? String(Int(milliseconds.rounded())) : String(milliseconds)
-    text.raw(",\"processing_time\":\(time)}}")
+    text.raw(",\"processing_time\":\(Int((duration.inSeconds * 1e3).rounded()))}}")
     return text.bytes
   }
 }

@@ -172,16 +172,8 @@ public struct Confidence: Hashable, Sendable {
   public var percentageText: String { "\(percentage)%" }
 }
 
-/// A share from 0 to 1 as a whole percentage, rounded as the apps do: a half goes to the even number, and what a half is
-/// is told by the shortest decimal number that stands for the share, not by its last bits. So 0.125 is 12, and 0.575 is 58.
-public func wholePercentage(_ share: Double) -> Int {
-  var whole = Int(share * 100)
-  // Multiplied, a share can come out below or above the number that it is.
-  while Double(whole + 1) / 100 <= share { whole += 1 }
-  while Double(whole) / 100 > share { whole -= 1 }
-  let half = Double(2 * whole + 1) / 200
-  return share > half || share == half && !whole.isMultiple(of: 2) ? whole + 1 : whole
-}
+/// A share from 0 to 1 as a whole percentage, rounded as the apps do: a half goes to the even number, so 0.125 is 12.
+public func wholePercentage(_ share: Double) -> Int { Int((share * 100).rounded(.toNearestOrEven)) }
 
 /// The colour under which a confidence is shown.
 ///

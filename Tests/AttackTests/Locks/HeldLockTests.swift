@@ -110,6 +110,7 @@ struct HeldLockTests {
       'held', NULL, NULL)
     """,
     "gateway_states": "analysis.gateway_states(0::smallint, sha256('ann'), array[job('own')])",
+    "gateway_jobs": "analysis.gateway_jobs(0::smallint, sha256('ann'))",
     "gateway_open_results":
       "analysis.gateway_open_results(0::smallint, array[sha256('ann')], array[job('done')])",
     "gateway_open_history": "analysis.gateway_open_history(0::smallint, sha256('ann'), NULL, 10)",

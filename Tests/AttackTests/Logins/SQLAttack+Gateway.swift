@@ -46,6 +46,16 @@ extension SQLAttack {
       "SELECT * FROM analysis.gateway_states(0::smallint, sha256('late'), ARRAY[{succeeded-south}]::bigint[])",
       .refused("28000")),
     SQLAttack(
+      .gateway, "lists jobs with a token that has expired",
+      "SELECT * FROM analysis.gateway_jobs(0::smallint, sha256('late'))", .refused("28000")),
+    SQLAttack(
+      .gateway, "learns of another's job by sending the same photo without a key",
+      """
+      SELECT o_outcome FROM analysis.gateway_submit(0::smallint, sha256('ann'), 'ann-north', 1::smallint,
+        sha256(convert_to('confided sue-south', 'UTF8')), convert_to('confided sue-south', 'UTF8'), NULL, NULL, NULL,
+        NULL)
+      """, .answers("(created)")),
+    SQLAttack(
       .gateway, "asks which of others' jobs have ended",
       """
       SELECT * FROM analysis.gateway_ended(0::smallint, ARRAY[sha256('ann'), sha256('late'), sha256('gone')],

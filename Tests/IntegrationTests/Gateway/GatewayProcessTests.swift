@@ -23,7 +23,7 @@ struct GatewayProcessTests {
       for type in ["throat", "ear"] {
         let answer = try gateway.upload(image, type: type, token)
         #expect(answer.status == 200, "\(answer.text)")
-        let analysis = try answer.decoded(AnalysisAPIResponse.self)
+        let analysis = try answer.decoded(GuideAnswer.self)
         #expect(analysis.type == type && analysis.user == "u1" && analysis.error == nil)
         #expect(
           analysis.conditions?.isEmpty == false && analysis.debug_info?.image_data_length == image.count)
@@ -31,15 +31,15 @@ struct GatewayProcessTests {
         let job = try #require(analysis.id)
         let again = try gateway.ask("GET", "/api/analyses/\(job)", token)
         #expect(again.status == 200)
-        #expect(try again.decoded(AnalysisAPIResponse.self).conditions?.count == analysis.conditions?.count)
+        #expect(try again.decoded(GuideAnswer.self).conditions?.count == analysis.conditions?.count)
       }
       // What it sent is cleaned: nothing of it but the picture is stored, and one picture of a user once.
       #expect(try await gateway.queue.count("image") == 1)
       #expect(try await gateway.queue.count("image WHERE unsanitized") == 0)
       let list = try gateway.ask("GET", "/api/analyses", token).json["analyses"] as? [[String: Any]]
       #expect(list?.count == 2 && list?.first?["type"] as? String == "ear")
-      let profile = try gateway.ask("GET", "/api/user-profile", token).decoded(UserProfileResponse.self).user
-      #expect(profile.id == "u1" && profile.subscription == "premium" && profile.analysisCount == 2)
+      let profile = try gateway.ask("GET", "/api/user-profile", token).decoded(GuideUser.Answer.self).user
+      #expect(profile.id == "u1" && profile.subscription == .premium && profile.analysisCount == 2)
       try await gateway.queue.expectSound()
     }
   }
@@ -97,7 +97,7 @@ struct GatewayProcessTests {
         _ answer: RawClient.Response, _ status: Int, _ code: String?,
         _ location: SourceLocation = #_sourceLocation
       ) throws {
-        let error = try answer.decoded(ErrorResponse.self)
+        let error = try answer.decoded(GuideError.self)
         #expect(
           answer.status == status && error.error && error.code == code, "\(answer.status) \(answer.text)",
           sourceLocation: location)
@@ -150,11 +150,11 @@ struct GatewayProcessTests {
   func account() async throws {
     try await RunningGateway.with(.init(worker: nil)) { gateway in
       let token = try await gateway.user("u1")
-      func user(_ answer: RawClient.Response) throws -> UserProfileResponse.User {
+      func user(_ answer: RawClient.Response) throws -> GuideUser {
         #expect(answer.status == 200, "\(answer.text)")
-        return try answer.decoded(UserProfileResponse.self).user
+        return try answer.decoded(GuideUser.Answer.self).user
       }
-      func change(_ body: String) throws -> UserProfileResponse.User {
+      func change(_ body: String) throws -> GuideUser {
         try user(gateway.ask("PUT", "/api/update-profile/", token, body: Array(body.utf8)))
       }
       func logIn(_ member: String, _ name: String) throws -> RawClient.Response {
@@ -186,13 +186,13 @@ struct GatewayProcessTests {
       let (token, other) = (try await gateway.user("u1", plan: "free"), try await gateway.user("u2"))
       let image = try await picture()
       var jobs: [String] = []
-      for _ in 1...5 {
-        let answer = try gateway.upload(image, token)
+      for number in 1...5 {
+        let answer = try gateway.upload(image, token, headers: ["Idempotency-Key": "\(number)"])
         #expect(answer.status == 200, "\(answer.text)")
         jobs.append(try #require(answer.json["id"] as? String))
       }
-      let refused = try gateway.upload(image, token)
-      let error = try refused.decoded(ErrorResponse.self)
+      let refused = try gateway.upload(image, token, headers: ["Idempotency-Key": "6"])
+      let error = try refused.decoded(GuideError.self)
       #expect(refused.status == 429 && error.code == "ANALYSIS_LIMIT_EXCEEDED")
       #expect(error.message == "You've reached your analysis limit for this month.")
       #expect(try await gateway.queue.units == 5)
@@ -211,7 +211,9 @@ struct GatewayProcessTests {
     try await RunningGateway.with(.init(gateway: ["--rate", "2"])) { gateway in
       let (token, other) = (try await gateway.user("u1"), try await gateway.user("u2"))
       let image = try await picture()
-      for _ in 1...2 { #expect(try gateway.upload(image, token).status == 200) }
+      for type in ["throat", "ear"] {
+        #expect(try gateway.upload(image, type: type, token).status == 200)
+      }
       let refused = try gateway.upload(image, token)
       #expect(refused.status == 429 && refused.json["code"] == nil)
       #expect(refused.headers["retry-after"].flatMap { Int($0) } ?? 0 > 0)
@@ -242,7 +244,7 @@ struct GatewayProcessTests {
       #expect(heard.contains("event: analysis") && heard.contains("confidence"), "\(heard)")
       let finished = try gateway.ask("GET", location, token)
       #expect(finished.status == 200)
-      _ = try finished.decoded(AnalysisAPIResponse.self)
+      _ = try finished.decoded(GuideAnswer.self)
       // A repeat with the same key is the same job, and no other unit.
       let repeated = try gateway.upload(try await picture(), token, headers: ["Idempotency-Key": "one"])
       #expect(repeated.json["id"] as? String == answer.json["id"] as? String)
@@ -258,7 +260,7 @@ struct GatewayProcessTests {
     try await RunningGateway.with(.init(endpoint: ["--fail", "400=1"])) { gateway in
       let token = try await gateway.user("u1")
       let answer = try gateway.upload(try await picture(), token)
-      let failure = try answer.decoded(AnalysisAPIResponse.self)
+      let failure = try answer.decoded(GuideAnswer.self)
       #expect(answer.status == 200 && failure.error == true && failure.conditions == nil, "\(answer.text)")
       #expect(failure.message == "The photo could not be analysed. Please take it again.")
       #expect(
@@ -281,7 +283,7 @@ struct GatewayProcessTests {
       let token = try await gateway.user("u1")
       let answer = try gateway.upload(try await picture(), token)
       #expect(answer.status == 200, "\(answer.text)")
-      _ = try answer.decoded(AnalysisAPIResponse.self)
+      _ = try answer.decoded(GuideAnswer.self)
       #expect(try await gateway.queue.count("image WHERE encrypted_by IS NULL") == 0)
       #expect(try await gateway.queue.count("image") == 1)
     }
@@ -360,7 +362,7 @@ struct GatewayProcessTests {
       client.closeSide()
       let answer = client.receive()
       #expect(answer.status == 200, "\(answer.text)")
-      _ = try answer.decoded(AnalysisAPIResponse.self)
+      _ = try answer.decoded(GuideAnswer.self)
       #expect(try await gateway.queue.units == 1)
     }
   }
@@ -382,7 +384,7 @@ struct GatewayProcessTests {
           "-s", "--cacert", authority.file, "-H", "Authorization: Bearer \(token)", "-F", "type=throat", "-F",
           "image=@\(image);filename=image.jpg", "https://127.0.0.1:\(gateway.port)/api/analyze",
         ])
-      _ = try JSONDecoder().decode(AnalysisAPIResponse.self, from: Data(answer))
+      _ = try JSONDecoder().decode(GuideAnswer.self, from: Data(answer))
       let plain = try gateway.client()
       try plain.send(raw: Array("GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
       #expect(plain.receive().status != 200)

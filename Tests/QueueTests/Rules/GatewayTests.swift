@@ -190,6 +190,7 @@ struct GatewayTests {
         "gateway_submit(\(given), 'ann', 1::smallint, sha256('x'), 'x'::bytea, NULL, NULL, NULL, NULL)",
         "gateway_states(\(given), ARRAY[\(job)]::bigint[])", "gateway_open_history(\(given), NULL, 10)",
         "gateway_set_profile(\(given), 'x', NULL)", "gateway_log_out(\(given))",
+        "gateway_jobs(\(given))",
         "gateway_share_list(\(given))", "gateway_share_accept(\(given), 1)",
         "gateway_share_revoke(\(given), 1)", "gateway_share_request(\(given), NULL, 'bob', NULL)",
         "gateway_shared(\(given))", "gateway_open_shared(\(given), 1, NULL, 10)",

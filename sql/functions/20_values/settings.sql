@@ -25,7 +25,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ('image_bytes_ear', '5242879', NULL, 'most bytes of an ear image sent'),
     ('png_as_is_throat', 'no', NULL, 'yes: a throat PNG can stay a PNG'),
     ('png_as_is_ear', 'no', NULL, 'yes: an ear PNG can stay a PNG'),
-    ('require_encryption', 'no', NULL, 'yes: no image in plaintext is taken')
+    ('require_encryption', 'no', NULL, 'yes: no image in plaintext is taken'),
+    ('photos_once', 'no', NULL, 'yes: by SQL a photo is one job a day')
 $$;
 
 -- The settings as they are.
@@ -79,7 +80,7 @@ DECLARE
       'report_threshold is a number of persons from 1, which hides nothing, to 1000'
     WHEN p_name LIKE 'image\_bytes\_%' THEN
       p_name || ' is a whole number from 10000 to ' || analysis.max_image_bytes(false)
-    WHEN p_name LIKE 'png\_as\_is\_%' OR p_name = 'require_encryption' THEN p_name || ' is yes or no'
+    WHEN p_name ~ '^(png_as_is_.*|require_encryption|photos_once)$' THEN p_name || ' is yes or no'
     WHEN p_name = 'statement_grace' THEN 'statement_grace is a time from 0 to 100 years, for instance 3 days'
     WHEN p_name = 'keep_audit' THEN
       'keep_audit is a time from 1 year to 100 years, for instance 6 years, or empty for ever'
@@ -103,7 +104,7 @@ BEGIN
       -- Any picture can be made as small as the least.
       WHEN p_name LIKE 'image\_bytes\_%' THEN
         p_value ~ '^[1-9][0-9]{4,7}$' AND p_value::int BETWEEN 10000 AND analysis.max_image_bytes(false)
-      WHEN p_name LIKE 'png\_as\_is\_%' OR p_name = 'require_encryption' THEN p_value IN ('yes', 'no')
+      WHEN p_name ~ '^(png_as_is_.*|require_encryption|photos_once)$' THEN p_value IN ('yes', 'no')
       WHEN p_name = 'statement_grace' THEN p_value::interval BETWEEN interval '0' AND interval '100 years'
       WHEN p_value = '' THEN true
       -- By the calendar: as an interval a year is as long as 360 days.

@@ -257,6 +257,64 @@ BEGIN
     ORDER BY f.i) x;
 END $$;
 
+-- Whether a photo without a key is one job a day: by the setting, or for this transaction, as a gateway has
+-- it.
+CREATE OR REPLACE FUNCTION analysis.takes_photos_once() RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN coalesce(current_setting('analysis.photos_once', true) = 'yes', false) OR EXISTS (
+    SELECT FROM analysis.setting s WHERE s.name = 'photos_once' AND s.value = 'yes');
+END $$;
+
+-- A photo that comes without a key is one job a day: of the jobs that this login has submitted for the user
+-- in the day before, one with the same image and type that has an analysis or may still get one. Whoever lost
+-- an answer and sends the photo again gets that job, whatever may refuse a new one; so does whoever sends it
+-- twice in one call. A job that is to run later is meant, and is no repeat. Who submits for the user at the
+-- same moment has been waited for; only a month that begins just then has another counter.
+CREATE OR REPLACE FUNCTION analysis.find_photos(
+  p_shard smallint, p_jobs analysis.submissions, p_images bytea[], p_rules analysis.submit_rules,
+  INOUT p_state analysis.submit_state)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_job bigint[] := p_state.job;
+  v_period smallint[] := p_state.period;
+BEGIN
+  WITH asked AS MATERIALIZED (
+    SELECT t.*, substr(t.sha256, 1, 16) AS mark, t.user_id IS NOT NULL AND t.key_hash IS NULL
+        AND t.run_at IS NULL AND (t.reason IS NULL OR t.reason = p_rules."full") AS is_photo
+    FROM (
+      SELECT generate_series(1, cardinality(v_job)) AS i, unnest(p_state.user_id) AS user_id,
+        unnest(p_jobs.kind) AS kind, unnest(p_jobs.sha256) AS sha256, unnest(p_state.key_hash) AS key_hash,
+        unnest(p_state.run_at) AS run_at, unnest(p_state.reason) AS reason, unnest(p_state.twin) AS twin,
+        unnest(p_state.twin_period) AS twin_period, unnest(p_state.leader) AS leader) t),
+  stored AS MATERIALIZED (
+    SELECT g.user_id, array_agg(g.mark) AS marks
+    FROM (SELECT DISTINCT a.user_id, a.sha256, a.mark, p_images[a.i] IS NULL AS is_named FROM asked a
+          WHERE a.is_photo) g
+    WHERE g.is_named OR analysis.is_photo_stored(p_shard, g.user_id, g.sha256, p_rules.now)
+    GROUP BY 1),
+  there AS MATERIALIZED (
+    SELECT DISTINCT ON (s.user_id, j.o_kind, j.o_mark) s.user_id, j.*
+    FROM stored s
+    CROSS JOIN LATERAL analysis.jobs_of_day(p_shard, s.user_id, s.marks, p_rules.now) j
+    ORDER BY s.user_id, j.o_kind, j.o_mark, j.o_job DESC)
+  SELECT array_agg(x.reason), array_agg(x.twin), array_agg(x.twin_period), array_agg(x.leader)
+  INTO p_state.reason, p_state.twin, p_state.twin_period, p_state.leader
+  FROM (
+    SELECT CASE WHEN h.o_job IS NULL THEN f.reason END AS reason,
+      coalesce(h.o_job, v_job[f.earlier], f.twin) AS twin,
+      coalesce(h.o_period, v_period[f.earlier], f.twin_period) AS twin_period,
+      CASE WHEN h.o_job IS NULL THEN coalesce(f.earlier, f.leader) END AS leader
+    FROM (
+      SELECT d.*, CASE WHEN d.is_photo AND d.first < d.i THEN d.first END AS earlier
+      FROM (
+        SELECT a.*, min(a.i) FILTER (WHERE a.is_photo AND a.reason IS NULL)
+          OVER (PARTITION BY a.user_id, a.kind, a.sha256) AS first
+        FROM asked a) d) f
+    LEFT JOIN there h ON f.is_photo AND h.user_id = f.user_id AND h.o_kind = f.kind AND h.o_mark = f.mark
+    ORDER BY f.i) x;
+END $$;
+
 -- Finds the images that are not given: they have to be there, and stay while this transaction is open. Each
 -- is looked for once, however many jobs show it: first among the images of the job's own month, then in the
 -- others.
@@ -531,6 +589,9 @@ BEGIN
   IF NOT v_are_kept THEN
     v_state := analysis.find_twins(p_shard, v_state);
   END IF;
+  IF p_rules.once THEN
+    v_state := analysis.find_photos(p_shard, p_jobs, p_images, p_rules, v_state);
+  END IF;
   IF p_images IS NULL OR array_position(p_images, NULL) IS NOT NULL THEN
     v_state := analysis.find_images(p_shard, p_jobs.sha256, p_images, p_rules.only_encrypted, v_state);
   END IF;
@@ -606,6 +667,7 @@ BEGIN
     PERFORM analysis.hold_accounts(p_shard, NULL, p_user);
   END IF;
   v_rules := analysis.rules_of_submit(v_now, p_max_attempts);
+  v_rules.once := (p_key IS NULL OR array_position(p_key, NULL) IS NOT NULL) AND analysis.takes_photos_once();
   -- One job alone goes the short way, if it is as usual.
   IF v_is_single AND v_rules."full" IS NULL AND p_at[1] IS NULL
      AND (p_encrypted_by[1] IS NOT NULL OR NOT v_rules.only_encrypted) THEN

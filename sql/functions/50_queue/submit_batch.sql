@@ -167,16 +167,6 @@ END $$;
 COMMENT ON FUNCTION analysis.add_refusals IS
   'Counts for a batch what was refused before it came to the database.';
 
--- Whether a job's unit is used, or will be: it has an analysis, or may still get one.
-CREATE OR REPLACE FUNCTION analysis.is_paid(p_shard smallint, p_period smallint, p_job bigint)
-RETURNS boolean
-LANGUAGE sql STABLE AS $$
-  SELECT NOT EXISTS (
-      SELECT FROM analysis.result r
-      WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = p_job AND r.outcome = 2)
-    AND NOT EXISTS (SELECT FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = p_job)
-$$;
-
 -- The users of a shard who have these names, with their present months.
 CREATE OR REPLACE FUNCTION analysis.users_now(p_shard smallint, p_users text[], p_now timestamptz)
 RETURNS TABLE (user_ref text, user_id bigint, key_salt bytea, period smallint)
@@ -188,10 +178,10 @@ LANGUAGE sql STABLE AS $$
     WHERE k.shard = p_shard AND k.user_ref = d.user_ref AND k.erased_at IS NULL OFFSET 0) a
 $$;
 
--- Which of some pictures would be paid for again: the user has a job of this month, submitted by the same
--- login, with the same picture and type that has an analysis or may still get one, and the key is not known,
--- so that a submit would make another. A picture by the hash under which it would be stored; NULL: any one
--- of that type. Jobs that died or were cancelled cost nothing, and do not count.
+-- Which of some pictures would be paid for again: the user has a job of this month, or of the last day, that
+-- the same login has submitted with the same picture and type and that has an analysis or may still get one,
+-- and the key is not known, so that a submit would make another. A picture by the hash under which it would
+-- be stored; NULL: any one of that type. Jobs that died or were cancelled cost nothing, and do not count.
 CREATE OR REPLACE FUNCTION analysis.billed_before(
   p_shard smallint, p_user text[], p_kind smallint[], p_key text[], p_sha256 bytea[])
 RETURNS TABLE (o_index int)
@@ -225,9 +215,11 @@ BEGIN
   shown AS MATERIALIZED (
     SELECT n.user_ref, j.kind, j.image_mark AS mark
     FROM known n
+    CROSS JOIN LATERAL analysis.months_of_day(p_shard, n.user_id, v_now) m
     CROSS JOIN LATERAL (
       SELECT k.id, k.period, k.kind, k.image_mark FROM analysis.job k
-      WHERE k.shard = p_shard AND k.user_id = n.user_id AND k.period = n.period
+      WHERE k.shard = p_shard AND k.user_id = n.user_id AND k.period = m.o_period
+        AND (k.period = n.period OR k.created_at > v_now - interval '1 day')
         AND k.image_mark = ANY (v_mark)
         AND (v_submitters IS NULL OR k.submitter = ANY (v_submitters)) OFFSET 0) j
     WHERE cardinality(v_mark) > 0 AND analysis.is_paid(p_shard, j.period, j.id)),
@@ -236,8 +228,10 @@ BEGIN
     FROM (SELECT DISTINCT t.user_ref, t.kind FROM asked t WHERE t.mark IS NULL) d
     JOIN known n ON n.user_ref = d.user_ref
     WHERE EXISTS (
-      SELECT FROM analysis.job k
-      WHERE k.shard = p_shard AND k.user_id = n.user_id AND k.period = n.period AND k.kind = d.kind
+      SELECT FROM analysis.months_of_day(p_shard, n.user_id, v_now) m
+      JOIN analysis.job k
+        ON k.shard = p_shard AND k.user_id = n.user_id AND k.period = m.o_period AND k.kind = d.kind
+      WHERE (k.period = n.period OR k.created_at > v_now - interval '1 day')
         AND (v_submitters IS NULL OR k.submitter = ANY (v_submitters))
         AND analysis.is_paid(p_shard, k.period, k.id)))
   SELECT t.i

@@ -135,9 +135,60 @@ LANGUAGE sql STABLE AS $$
         AND analysis.period_at(p_now, a.zone, a.anchors) = p_period)
 $$;
 
+-- The months in which a user's jobs of the day before a moment count: one, or two where a month has begun.
+CREATE OR REPLACE FUNCTION analysis.months_of_day(p_shard smallint, p_user bigint, p_now timestamptz)
+RETURNS TABLE (o_period smallint)
+LANGUAGE sql STABLE AS $$
+  SELECT DISTINCT analysis.period_at(p_now - d.ago, a.zone, a.anchors)
+  FROM analysis.account a, (VALUES (interval '0'), (interval '1 day')) d(ago)
+  WHERE a.shard = p_shard AND a.user_id = p_user
+$$;
+
+-- Whether a user can have submitted an image in the day before: it is stored.
+CREATE OR REPLACE FUNCTION analysis.is_photo_stored(
+  p_shard smallint, p_user bigint, p_sha256 bytea, p_now timestamptz)
+RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (
+    SELECT FROM analysis.months_of_day(p_shard, p_user, p_now) m
+    CROSS JOIN LATERAL (
+      SELECT FROM analysis.image i
+      WHERE i.shard = p_shard AND i.period = m.o_period AND i.user_id = p_user AND i.sha256 = p_sha256
+        AND i.reusable OFFSET 0) i);
+END $$;
+
+-- Whether a job's unit is used, or will be: it has an analysis, or may still get one.
+CREATE OR REPLACE FUNCTION analysis.is_paid(p_shard smallint, p_period smallint, p_job bigint)
+RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT NOT EXISTS (
+      SELECT FROM analysis.result r
+      WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = p_job AND r.outcome = 2)
+    AND NOT EXISTS (SELECT FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = p_job)
+$$;
+
+-- The jobs that this login has submitted for a user in the day before, with one of these images, and that
+-- have an analysis or may still get one. Of each month the newest 10,000 are looked at: most show others.
+CREATE OR REPLACE FUNCTION analysis.jobs_of_day(
+  p_shard smallint, p_user bigint, p_marks bytea[], p_now timestamptz)
+RETURNS TABLE (o_job bigint, o_period smallint, o_kind smallint, o_mark bytea)
+LANGUAGE sql STABLE AS $$
+  SELECT j.id, j.period, j.kind, j.image_mark
+  FROM analysis.months_of_day(p_shard, p_user, p_now) m
+  CROSS JOIN LATERAL (
+    SELECT k.id, k.period, k.kind, k.image_mark, k.created_at, k.submitter FROM analysis.job k
+    WHERE k.shard = p_shard AND k.user_id = p_user AND k.period = m.o_period
+    ORDER BY k.id DESC LIMIT 10000) j
+  WHERE j.image_mark = ANY (p_marks) AND j.created_at > p_now - interval '1 day'
+    AND j.submitter IN (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user)
+    AND analysis.is_paid(p_shard, j.period, j.id)
+$$;
+
 -- Keeps the key of a single job, if there is room for it, and finds or stores its image. p_job has its user,
 -- month and cost; it has an image after it if all went as usual. Where an image comes encrypted, one that the
--- user has in plaintext or under another key is not used (see replace_images), and no key is kept.
+-- user has in plaintext or under another key is not used (see replace_images), and no key is kept. A photo
+-- that may be a repeat goes the general way.
 CREATE OR REPLACE FUNCTION analysis.prepare_single(
   p_shard smallint, p_image bytea, p_one analysis.submission, p_rules analysis.submit_rules, p_salt bytea,
   INOUT p_job analysis.single_job)
@@ -145,6 +196,10 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_user bigint := p_job.user_id;
 BEGIN
+  IF p_rules.once AND p_one.key IS NULL AND (
+      p_image IS NULL OR analysis.is_photo_stored(p_shard, v_user, p_one.sha256, p_rules.now)) THEN
+    RETURN;
+  END IF;
   p_job.id := nextval('analysis.job_id');
   p_job.key_hash := analysis.key_hash(p_salt, p_one.key);
   WITH room AS MATERIALIZED (

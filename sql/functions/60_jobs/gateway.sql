@@ -13,6 +13,8 @@
 --   gateway_states(p_shard smallint, p_token bytea, p_jobs bigint[])
 --     -> o_job bigint, o_state text, o_reason text, o_message text, o_attempts int, o_max_attempts int,
 --        o_created_at timestamptz, o_run_at timestamptz, o_failed_at timestamptz, o_finished_at timestamptz
+--   gateway_jobs(p_shard smallint, p_token bytea)
+--     -> o_job bigint, o_kind text (throat, ear), o_state text, o_created_at timestamptz
 --   gateway_ended(p_shard smallint, p_tokens bytea[], p_jobs bigint[])
 --     -> o_job bigint, o_state text (succeeded, cancelled, dead), o_reason text, o_message text,
 --        o_attempts int, o_finished_at timestamptz
@@ -106,7 +108,8 @@ COMMENT ON FUNCTION analysis.gateway_log_out IS
 
 -- Submits an image, which is clean, for the user of a token, as `submit` does, with the normal priority.
 -- p_user is what gateway_user called the user, by which an encrypted image is bound to them: where they have
--- another name by now it is refused with unknown_user, and the gateway asks again who they are.
+-- another name by now it is refused with unknown_user, and the gateway asks again who they are. Without a key
+-- the same photo within a day is the job that there is: see find_photos.
 CREATE OR REPLACE FUNCTION analysis.gateway_submit(
   p_shard smallint, p_token bytea, p_user text, p_kind smallint, p_sha256 bytea, p_image bytea, p_size int[],
   p_key text, p_encrypted_by bigint, p_wrapped_key bytea)
@@ -121,6 +124,9 @@ BEGIN
   IF p_user IS DISTINCT FROM v_token.o_user THEN
     RETURN QUERY SELECT 'refused', 'unknown_user', NULL::bigint, NULL::int, NULL::int, NULL::boolean;
     RETURN;
+  END IF;
+  IF p_key IS NULL THEN
+    PERFORM set_config('analysis.photos_once', 'yes', true);
   END IF;
   SELECT s.o_outcome, s.o_reason, s.o_job, s.o_limit, s.o_used
   INTO o_outcome, o_reason, o_job, o_limit, o_used
@@ -155,6 +161,31 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.gateway_states IS
   'Answers where jobs of the user of a token are, and why they failed.';
+
+-- Of the newest 100 jobs of the user of a token those that have no analysis, the newest first.
+CREATE OR REPLACE FUNCTION analysis.gateway_jobs(p_shard smallint, p_token bytea)
+RETURNS TABLE (o_job bigint, o_kind text, o_state text, o_created_at timestamptz)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_token record := analysis.token_user(p_shard, p_token);
+BEGIN
+  RETURN QUERY
+  WITH newest AS MATERIALIZED (
+    SELECT j.id, j.kind
+    FROM (SELECT p.period FROM analysis.partition_made p ORDER BY p.period DESC) m
+    CROSS JOIN LATERAL (
+      SELECT k.id, k.kind FROM analysis.job k
+      WHERE k.shard = p_shard AND k.user_id = v_token.o_user_id AND k.period = m.period
+      ORDER BY k.id DESC LIMIT 100) j
+    LIMIT 100)
+  SELECT s.o_job, CASE n.kind WHEN 1 THEN 'throat' ELSE 'ear' END, s.o_state, s.o_created_at
+  FROM analysis.states_of(p_shard, ARRAY(SELECT w.id FROM newest w), NULL) s
+  JOIN newest n ON n.id = s.o_job
+  WHERE s.o_state <> 'succeeded'
+  ORDER BY s.o_created_at DESC, s.o_job DESC;
+END $$;
+COMMENT ON FUNCTION analysis.gateway_jobs IS
+  'Answers the last jobs of the user of a token that have no analysis.';
 
 -- Which of the jobs that requests wait for have ended, of many users in one call: the token at each place is
 -- that of the job at the same place. A job that is open, or not the token's user's, has no row.

@@ -83,10 +83,10 @@ LANGUAGE sql IMMUTABLE AS $$
     ('gateway',
       ARRAY[
         'gateway_user', 'gateway_set_profile', 'gateway_log_out', 'gateway_submit', 'gateway_states',
-        'gateway_ended', 'gateway_open_results', 'gateway_open_history', 'gateway_results',
-        'gateway_share_request', 'gateway_share_accept', 'gateway_share_list', 'gateway_share_revoke',
-        'gateway_shared', 'gateway_open_shared', 'gateway_shared_results', 'notify_workers',
-        'image_rules'],
+        'gateway_jobs', 'gateway_ended', 'gateway_open_results', 'gateway_open_history',
+        'gateway_results', 'gateway_share_request', 'gateway_share_accept', 'gateway_share_list',
+        'gateway_share_revoke', 'gateway_shared', 'gateway_open_shared', 'gateway_shared_results',
+        'notify_workers', 'image_rules'],
       '{}')
 $$;
 
