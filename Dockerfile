@@ -9,7 +9,7 @@ FROM swift:6.3-bookworm${SWIFT_DIGEST} AS build
 RUN apt-get update -q \
  && apt-get install -y -q --no-install-recommends pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev \
     libturbojpeg0-dev libjpeg-dev libpng-dev libexif-dev liblcms2-dev zlib1g-dev libsodium-dev libssl-dev \
-    libsystemd-dev libpango1.0-dev libxlsxwriter-dev \
+    libsystemd-dev libpango1.0-dev libxlsxwriter-dev libqrencode-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
@@ -34,7 +34,7 @@ FROM debian:bookworm-slim${DEBIAN_DIGEST} AS base
 RUN apt-get update -q \
  && apt-get install -y -q --no-install-recommends ca-certificates libpq5 libcurl4 libmicrohttpd12 libturbojpeg0 \
     libjpeg62-turbo libpng16-16 libexif12 liblcms2-2 zlib1g libsodium23 libssl3 libsystemd0 libpangocairo-1.0-0 \
-    libxlsxwriter4 fonts-dejavu-core tzdata \
+    libxlsxwriter4 libqrencode4 fonts-dejavu-core tzdata \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --home-dir /var/lib/analysis --create-home analysis \
  # A new volume takes the owner of the folder that it covers, and what is in it.

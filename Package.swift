@@ -94,6 +94,7 @@ let package = Package(
     systemLibrary("Csystemd", "libsystemd", "libsystemd-dev"),
     systemLibrary("Cpango", "pangocairo", "libpango1.0-dev"),
     systemLibrary("Cxlsxwriter", "xlsxwriter", "libxlsxwriter-dev"),
+    systemLibrary("Cqrencode", "libqrencode", "libqrencode-dev"),
 
     // The SQL of sql/, compiled in.
     .executableTarget(name: "embed-sql", swiftSettings: strict),
@@ -123,7 +124,7 @@ let package = Package(
       "Control",
       [
         "Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "HTTPServing", "Queue", "Endpoint", "Images",
-        "CommandLineTool", "Csystemd", "Cxlsxwriter", "Czlib",
+        "CommandLineTool", "Csystemd", "Cxlsxwriter", "Cqrencode", "Czlib",
       ]),
     module("StandIn", ["Support", "HTTPServing", "Clinux", "Cpng", "Cturbojpeg", "Csodium"]),
 

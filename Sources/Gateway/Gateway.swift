@@ -16,6 +16,9 @@ public final class Gateway: Sendable {
   let readings: RateLimit
   /// Photos that come in or are being stored.
   let uploads = OpenByUser(atMost: 8)
+  /// Photos that are being read, or sent to apps: of each user, and of all together.
+  let pictures = OpenByUser(atMost: 4)
+  let allPictures: OpenByUser
   /// Apps that listen to events.
   let listeners = OpenByUser(atMost: 20)
   let waits: AnalysisWaits
@@ -23,8 +26,9 @@ public final class Gateway: Sendable {
   let workers: HintSender<Int16>
   let meters: GatewayMeters
   let log: Log
-  /// Those who listen to what becomes of a job.
-  let events = HTTPEvents(atMost: 1000)
+  /// Those who listen to what becomes of a job, or to all that happens to their user.
+  let events: HTTPEvents
+  let userEvents: UserEvents
   private let rules = SentImageRules()
   let presence: DatabasePresence
   private let draining = Atomic(false)
@@ -50,6 +54,9 @@ public final class Gateway: Sendable {
     users = KnownUsers(database, life: configuration.userLife)
     rate = RateLimit(eachMinute: configuration.uploadsEachMinute)
     readings = RateLimit(eachMinute: configuration.readingsEachMinute)
+    allPictures = OpenByUser(atMost: max(4, configuration.photoMemory / 10_000_000))
+    events = HTTPEvents(atMost: max(1000, configuration.clients / 2))
+    userEvents = UserEvents(database, events, log, meters, lookEvery: configuration.eventsEvery)
     waits = AnalysisWaits(database, log, meters, lookEvery: configuration.lookEvery)
     // Shards whose jobs were submitted too soon after others for their own transaction to wake a worker. One that is not
     // woken is no matter: workers look by themselves.
@@ -72,13 +79,13 @@ public final class Gateway: Sendable {
 
   /// What goes on beside the requests, until the task is cancelled.
   public func run() async {
-    let (database, rules, workers, waits, listened) = (
-      database, rules, workers, waits, configuration.database
+    let (database, rules, workers, waits, userEvents, listened) = (
+      database, rules, workers, waits, userEvents, configuration.database
     )
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await workers.run() }
       group.addTask { await rules.keep(database) }
-      if configuration.listens { group.addTask { await waits.listen(listened) } }
+      if configuration.listens { group.addTask { await waits.listen(listened, hinting: userEvents) } }
     }
   }
 
@@ -97,8 +104,10 @@ public final class Gateway: Sendable {
   private var crossOrigin: CrossOrigin {
     CrossOrigin(
       origins: Set(configuration.origins),
-      requestHeaders: ["Authorization", "Content-Type", "Idempotency-Key"],
-      answerHeaders: ["Location", "Retry-After"])
+      requestHeaders: ["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
+      answerHeaders: [
+        "Location", "Retry-After", LimitHeaders.limit, LimitHeaders.remaining, LimitHeaders.reached,
+      ])
   }
 
   private var bounds: HTTPServer.Bounds {

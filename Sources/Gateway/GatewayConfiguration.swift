@@ -37,6 +37,8 @@ public struct GatewayConfiguration: Sendable {
   var userLife: Duration = .seconds(10)
   /// How often the ends of jobs are asked for while somebody waits, where none is heard.
   var lookEvery: Duration = .milliseconds(25)
+  /// How often it is asked at most what has happened to those whose apps listen, where no end of a job is heard.
+  var eventsEvery: Duration = .seconds(1)
 
   /// The usual settings for a queue.
   public init(database: ConnectionConfiguration) {

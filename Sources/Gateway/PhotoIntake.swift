@@ -15,6 +15,12 @@ struct PhotoIntake: Sendable {
     let key: String?
   }
 
+  /// A photo that was taken in: its job, and what its user has used of the month's limit.
+  struct Accepted: Sendable {
+    let job: JobID
+    let used, limit: Int?
+  }
+
   /// How long a submit is tried again while the database is away.
   private static let patience: Duration = .seconds(15)
 
@@ -32,7 +38,7 @@ struct PhotoIntake: Sendable {
   /// - Throws: `APIFailure`, or `JobQueueError`.
   func submit(
     _ photo: Photo, of user: AppUser, _ token: AppToken, renamed: () async throws -> AppUser
-  ) async throws -> JobID {
+  ) async throws -> Accepted {
     let clean = try await clean(photo, of: UserKey(shard: token.shard, id: user.id))
     switch try await submit(clean, photo, of: user, token) {
     case .failure(let refusal) where refusal.code == Refusal.Reason.unknownUser.rawValue:
@@ -42,9 +48,9 @@ struct PhotoIntake: Sendable {
     }
   }
 
-  private func failing(_ outcome: Result<JobID, RefusedSubmit>) throws -> JobID {
+  private func failing(_ outcome: Result<Accepted, RefusedSubmit>) throws -> Accepted {
     switch outcome {
-    case .success(let job): return job
+    case .success(let accepted): return accepted
     case .failure(let refused):
       let refusal = Refusal(
         code: refused.code, user: "of the token", limit: refused.limit, used: refused.used)
@@ -89,7 +95,7 @@ struct PhotoIntake: Sendable {
 
   private func submit(
     _ clean: CleanImage, _ photo: Photo, of user: AppUser, _ token: AppToken
-  ) async throws -> Result<JobID, RefusedSubmit> {
+  ) async throws -> Result<Accepted, RefusedSubmit> {
     let stored: KeptImage
     do throws(ImageEncryptionError) {
       stored = try KeptImage(clean.bytes, of: user.reference, keys)
@@ -105,13 +111,13 @@ struct PhotoIntake: Sendable {
         .array([Int32(clamping: clean.width), Int32(clamping: clean.height)]), .text(photo.key),
         .int64(stored.key?.keyID.value), .bytes(stored.key?.bytes),
       ], as: Submitted.self, while: "submitting a photo"
-    ) { row -> Result<JobID, RefusedSubmit> in
+    ) { row -> Result<Accepted, RefusedSubmit> in
       guard ["created", "duplicate"].contains(row.outcome) else {
         return .failure(RefusedSubmit(code: row.reason ?? "other", limit: row.limit, used: row.used))
       }
       guard let job = row.job else { throw UnknownValue("job", row.outcome) }
       if row.woken == false { workers.add([token.shard]) }
-      return .success(job)
+      return .success(Accepted(job: job, used: row.used, limit: row.limit))
     }
     return try await persistently { () async throws(JobQueueError) in try await statement.run(on: database) }
   }

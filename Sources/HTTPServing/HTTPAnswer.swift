@@ -12,6 +12,8 @@ public struct HTTPAnswer: Sendable {
   /// Further headers. Whoever puts something of a request in here has looked at it: a value with a line break is left
   /// out.
   public var headers: [(name: String, value: String)] = []
+  /// What is kept until the body was sent, or its client has gone: the place that it takes.
+  public var kept: (any Sendable)?
   /// Where the body is events that come as they happen, and what is called when somebody listens; `body` is not sent then.
   var events: (source: HTTPEvents, topic: String, opened: @Sendable () -> Void, closed: @Sendable () -> Void)?
 

@@ -6,7 +6,9 @@ internal import Synchronization
 public final class HTTPEvents: Sendable {
   private struct State {
     var isClosed = false
-    var listeners: [ObjectIdentifier: EventQueue] = [:]
+    var count = 0
+    /// By topic: one who is told something of it costs nothing where thousands listen to others.
+    var listeners: [String: [EventQueue]] = [:]
   }
 
   private let most: Int
@@ -20,16 +22,22 @@ public final class HTTPEvents: Sendable {
   }
 
   /// How many listen.
-  public var listeners: Int { state.withLock { $0.listeners.count } }
+  public var listeners: Int { state.withLock { $0.count } }
 
   /// Tells all who listen to a topic of an event. Neither its name nor its data has a line break.
-  public func send(_ name: String, _ data: String = "", to topic: String = "") {
-    add("event: \(name)\ndata: \(data)\n\n", to: topic)
+  ///
+  /// - Parameter id: What a client that comes again names as the last it has heard (`Last-Event-ID`).
+  public func send(_ name: String, _ data: String = "", id: String? = nil, to topic: String = "") {
+    add("\(id.map { "id: \($0)\n" } ?? "")event: \(name)\ndata: \(data)\n\n", to: topic)
   }
 
   /// Sends all who listen to a topic a line that is no event, so that nobody between takes the connection for idle, and
   /// one whose client has gone is found.
-  public func beat(_ topic: String = "") { add(":\n\n", to: topic) }
+  ///
+  /// - Parameter id: Up to where the client has heard all there was.
+  public func beat(_ topic: String = "", id: String? = nil) {
+    add("\(id.map { "id: \($0)" } ?? ":")\n\n", to: topic)
+  }
 
   /// Ends those who listen to a topic, once they have been sent what they were told.
   public func end(_ topic: String) {
@@ -42,7 +50,7 @@ public final class HTTPEvents: Sendable {
   }
 
   private func queues(_ topic: String) -> [EventQueue] {
-    state.withLock { $0.listeners.values.filter { $0.topic == topic } }
+    state.withLock { $0.listeners[topic] ?? [] }
   }
 
   /// A listener's body; nil where there are too many already, or the server stops.
@@ -51,8 +59,9 @@ public final class HTTPEvents: Sendable {
   ) -> HTTPBodyReader? {
     let queue = EventQueue(connection, topic)
     let isOpen = state.withLock { state in
-      guard !state.isClosed, state.listeners.count < most else { return false }
-      state.listeners[ObjectIdentifier(queue)] = queue
+      guard !state.isClosed, state.count < most else { return false }
+      state.count += 1
+      state.listeners[topic, default: []].append(queue)
       return true
     }
     guard isOpen else { return nil }
@@ -65,14 +74,18 @@ public final class HTTPEvents: Sendable {
   }
 
   private func remove(_ queue: EventQueue) {
-    _ = state.withLock { $0.listeners.removeValue(forKey: ObjectIdentifier(queue)) }
+    state.withLock { state in
+      state.count -= 1
+      state.listeners[queue.topic]?.removeAll { $0 === queue }
+      if state.listeners[queue.topic]?.isEmpty == true { state.listeners[queue.topic] = nil }
+    }
   }
 
   /// Ends all of them, and opens none from now on.
   public func close() {
     let queues = state.withLock { state in
       state.isClosed = true
-      return Array(state.listeners.values)
+      return state.listeners.values.flatMap { $0 }
     }
     for queue in queues { queue.end() }
   }

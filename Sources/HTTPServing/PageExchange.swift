@@ -168,6 +168,11 @@ final class PageExchange: HTTPExchange {
   private func deliver(_ answer: HTTPAnswer, _ connection: HTTPConnection) -> Bool {
     guard let events = answer.events else {
       core.answered(answer.status)
+      if let kept = answer.kept {
+        return connection.answer(
+          answer.status, headers(of: answer, connection), length: answer.body.count,
+          KeptBody(answer.body, kept))
+      }
       return connection.answer(answer.status, headers(of: answer, connection), answer.body)
     }
     guard let body = events.source.open(connection, topic: events.topic, closed: events.closed) else {
@@ -182,6 +187,24 @@ final class PageExchange: HTTPExchange {
     of answer: HTTPAnswer, _ connection: HTTPConnection
   ) -> [(name: String, value: String)] {
     answer.allHeaders + core.crossOrigin.headers(for: connection.header("Origin"))
+  }
+}
+
+/// A body that is there, with what is kept until it was sent.
+private final class KeptBody: HTTPBodyReader {
+  private let bytes: [UInt8]
+  private let kept: any Sendable
+
+  init(_ bytes: [UInt8], _ kept: any Sendable) {
+    self.bytes = bytes
+    self.kept = kept
+  }
+
+  override func read(at position: Int, into buffer: UnsafeMutableRawBufferPointer) -> Step {
+    guard position < bytes.count else { return .end }
+    let count = min(buffer.count, bytes.count - position)
+    buffer.copyBytes(from: bytes[position..<position + count])
+    return .bytes(count)
   }
 }
 

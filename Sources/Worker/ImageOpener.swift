@@ -80,10 +80,16 @@ struct ImageOpener {
     let plain: [UInt8]?
     do throws(ImageEncryptionError) {
       if fitsLoop(bytes, isAlone) {
-        plain = try Self.open(bytes, ring, key, binding)
+        plain = try bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
+          try ring.image(bytes, key, binding)
+        }
       } else {
         plain = try await besideLoop {
-          Result { () throws(ImageEncryptionError) in try Self.open(bytes, ring, key, binding) }
+          Result { () throws(ImageEncryptionError) in
+            try bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
+              try ring.image(bytes, key, binding)
+            }
+          }
         }.get()
       }
     } catch {
@@ -92,16 +98,6 @@ struct ImageOpener {
     }
     guard let plain else { throw Self.changed(job) }
     return plain
-  }
-
-  /// The image; nil when it is not the one whose hash it was encrypted with.
-  private static func open(
-    _ bytes: Blob, _ ring: KeyRing, _ key: WrappedKey, _ binding: ImageBinding
-  ) throws(ImageEncryptionError) -> [UInt8]? {
-    let plain = try bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
-      try ring.open(bytes, key, binding)
-    }
-    return ring.isHash(binding.sha256, of: plain) ? plain : nil
   }
 
   // MARK: Cleaning

@@ -78,8 +78,8 @@ enum GatewayOptions {
   static let keyFile = Option(
     "key-file", .path, environment: "ANALYSIS_KEY_FILE", key: "key-file",
     help:
-      "File (mode 0600) with the keys under which photos are encrypted, by analysisctl keys; a bare name is a service "
-      + "credential.")
+      "File (mode 0600) with the keys under which photos are encrypted and shown to their users, by analysisctl keys; a bare "
+      + "name is a service credential.")
   /// `--hear-ended`, `--no-hear-ended`.
   static let hearEnded = Flag(
     "hear-ended", inverted: true, default: true, key: "hear-ended",
@@ -101,8 +101,9 @@ enum GatewayOptions {
       "analysis-gateway",
       abstract: "Takes photos from apps by HTTP, queues them, and answers as the analysis endpoint does.",
       discussion: """
-        An app shows the token of its user (analysisctl users token add) and sends a photo to POST /api/analyze. It is
-        cleaned, queued for a worker, and answered within --deadline: with the analysis, or 202 and an address to ask at.
+        An app logs in by a code of its user (analysisctl users code), or shows a token (analysisctl users token add), and
+        sends a photo to POST /api/analyze. It is cleaned, queued for a worker, and answered within --deadline: with the
+        analysis, or 202 and an address to ask at.
         On the loopback apps reach it through a proxy; at another address it speaks TLS itself (--tls-certificate), or
         the proxy is said to do it (--behind-tls).
 

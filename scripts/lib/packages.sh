@@ -76,7 +76,8 @@ install_wanted() {
 
 # What the executables are built from and what runs beside them in the demo and the tests.
 BUILD_PACKAGES=(pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev libturbojpeg0-dev libjpeg-dev libpng-dev
-  libexif-dev liblcms2-dev zlib1g-dev libsodium-dev libssl-dev libsystemd-dev libpango1.0-dev libxlsxwriter-dev)
+  libexif-dev liblcms2-dev zlib1g-dev libsodium-dev libssl-dev libsystemd-dev libpango1.0-dev libxlsxwriter-dev
+  libqrencode-dev)
 RUN_PACKAGES=(postgresql python3 python3-pil util-linux fonts-dejavu-core)
 
 # What the tests need besides: judges of what we write, and tools that make faults.

@@ -159,19 +159,21 @@ CREATE TABLE analysis.webhook (
 CREATE INDEX webhook_clinic ON analysis.webhook (clinic_id) WHERE clinic_id IS NOT NULL;
 CREATE INDEX webhook_user ON analysis.webhook (shard, user_id) WHERE user_id IS NOT NULL;
 
--- What is sent to them: a row for each job that ended while there was a webhook for it, in the job's shard.
+-- What is sent to them: a row for each job that ended while there was a webhook for it, in the job's shard,
+-- and for each time that a user reached 80 % or all of a month's limit.
 CREATE SEQUENCE analysis.webhook_event_id AS bigint CACHE 16;
 CREATE TABLE analysis.webhook_event (
   shard        smallint NOT NULL,
-  state        smallint NOT NULL CHECK (state BETWEEN 0 AND 3),  -- test, succeeded, cancelled, dead
-  period       smallint,                      -- the job's; NULL: a test
+  -- test, succeeded, cancelled, dead; 80 % of the limit, all of it
+  state        smallint NOT NULL CHECK (state BETWEEN 0 AND 5),
+  period       smallint,                      -- the job's, or the limit's; NULL: a test
   attempts     smallint NOT NULL DEFAULT 0,
   webhook_id   int NOT NULL,
   id           bigint NOT NULL DEFAULT nextval('analysis.webhook_event_id'),
   job_id       bigint,
   user_id      bigint,
   worker_id    bigint,                        -- who delivers it now
-  at           timestamptz NOT NULL,          -- when the job ended
+  at           timestamptz NOT NULL,          -- when the job ended, or the limit was reached
   due_at       timestamptz,                   -- NULL: it was delivered or given up
   tried_at     timestamptz,                   -- first
   delivered_at timestamptz,
@@ -410,16 +412,42 @@ CREATE TABLE analysis.user_token (
   created_by   name NOT NULL,                              -- the login that added it
   label        text CHECK (length(label) BETWEEN 1 AND 100),
   hash         bytea NOT NULL CHECK (octet_length(hash) = 32),      -- the SHA-256 of the token's whole text
-  PRIMARY KEY (shard, user_id, number))
+  -- Of an app's session: its access token is the hash above, until expires_at. It gets the next one by a
+  -- refresh token: the family is the SHA-256 of the part that stays, the turn that of the part that changes.
+  renewable_until timestamptz,
+  family          bytea CHECK (octet_length(family) = 32),
+  turn            bytea CHECK (octet_length(turn) = 32),
+  PRIMARY KEY (shard, user_id, number),
+  CHECK (num_nulls(renewable_until, family, turn) IN (0, 3)))
   WITH (fillfactor = 80);
 CREATE UNIQUE INDEX user_token_hash ON analysis.user_token (shard, hash);
+CREATE UNIQUE INDEX user_token_family ON analysis.user_token (shard, family) WHERE family IS NOT NULL;
 -- A label may tell who somebody is; the planner keeps no copy of it.
 ALTER TABLE analysis.user_token
   ALTER COLUMN label SET STATISTICS 0,
-  ALTER COLUMN hash SET STATISTICS 0;
+  ALTER COLUMN hash SET STATISTICS 0,
+  ALTER COLUMN family SET STATISTICS 0,
+  ALTER COLUMN turn SET STATISTICS 0;
 
 ALTER TABLE analysis.user_token ENABLE ROW LEVEL SECURITY;
 CREATE POLICY clinic ON analysis.user_token FOR SELECT USING (
+  (SELECT analysis.clinics_seen(current_user)) IS NULL OR (shard, user_id) IN (
+    SELECT u.o_shard, u.o_user FROM analysis.users_seen(current_user) u));
+
+-- The code by which a user's app begins a session: one of a user at most, which counts once.
+CREATE TABLE analysis.login_code (
+  shard      smallint NOT NULL,
+  user_id    bigint NOT NULL,
+  created_at timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  created_by name NOT NULL,                                -- the login that made it
+  hash       bytea NOT NULL CHECK (octet_length(hash) = 32),        -- the SHA-256 of its text
+  PRIMARY KEY (shard, user_id));
+CREATE UNIQUE INDEX login_code_hash ON analysis.login_code (shard, hash);
+ALTER TABLE analysis.login_code ALTER COLUMN hash SET STATISTICS 0;
+
+ALTER TABLE analysis.login_code ENABLE ROW LEVEL SECURITY;
+CREATE POLICY clinic ON analysis.login_code FOR SELECT USING (
   (SELECT analysis.clinics_seen(current_user)) IS NULL OR (shard, user_id) IN (
     SELECT u.o_shard, u.o_user FROM analysis.users_seen(current_user) u));
 

@@ -32,17 +32,17 @@ enum StoredPicture {
     guard let id = KeyID(encryption.storedKey.keyID) else {
       throw Unreadable(reason: "No key can have the number of its key.")
     }
-    let plain: [UInt8]
+    let plain: [UInt8]?
     do {
       plain = try image.bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
-        try keys.open(
+        try keys.image(
           bytes, WrappedKey(keyID: id, bytes: encryption.storedKey.wrappedKey),
           ImageBinding(userSHA256: encryption.userSHA256, sha256: image.sha256))
       }
     } catch {
       throw Unreadable(reason: error.message)
     }
-    guard keys.isHash(image.sha256, of: plain) else { throw Unreadable.changed }
+    guard let plain else { throw Unreadable.changed }
     return plain
   }
 }

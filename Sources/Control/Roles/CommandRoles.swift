@@ -86,6 +86,7 @@ enum CommandRoles {
     Entry(command: "status", roles: [.operator, .auditor, .worker]),
     Entry(command: "submit", roles: [.submitter]),
     Entry(command: "users add", roles: [.administrator]),
+    Entry(command: "users code", roles: [.administrator]),
     Entry(command: "users export", roles: [.privacy]),
     Entry(command: "users import", roles: [.administrator]),
     Entry(command: "users list", roles: [.administrator, .reporter, .auditor]),

@@ -22,6 +22,8 @@ struct TokenRecord: Sendable, Equatable, Decodable {
   let lastUsedOn: String?
   /// `valid`, `expired` or `revoked`.
   let state: String
+  /// Whether it is a session that the user's app began by a code.
+  let isSession: Bool
 }
 
 /// The tokens of users, by which their apps reach the gateway.
@@ -54,7 +56,22 @@ struct TokenDirectory: Sendable {
     return number
   }
 
-  /// The tokens of a user, by number.
+  /// Makes a code of a user by its hash, in place of one that there is, and answers until when it counts, in seconds
+  /// since 1970.
+  ///
+  /// - Throws: `notFound` for a user whom the login does not see.
+  func addCode(
+    _ hash: [UInt8], of user: String, inShard shard: Int16, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> Double {
+    let expiresAt = try await Statement(
+      SQLFunction("add_login_code", 3), [.int16(shard), .text(user), .bytes(hash)], as: Double?.self,
+      while: "making a code for user \(user)"
+    ).run(on: database, as: actor)
+    guard let expiresAt else { throw UserDirectory.unknown(user) }
+    return expiresAt
+  }
+
+  /// The tokens and sessions of a user, by number.
   func list(of user: String) async throws(JobQueueError) -> [TokenRecord] {
     let shard = try await ShardDirectory(database).shard(of: user)
     return try await Statement(
@@ -92,7 +109,8 @@ enum UsersTokenCommand {
     "token", abstract: "Make, list and revoke the tokens by which a user's app reaches the gateway.",
     discussion: """
       With a token an app submits images of its user and reads their analyses, through analysis-gateway, and nothing \
-      of anybody else. The database keeps only a hash of it.
+      of anybody else. The database keeps only a hash of it. An app that logs in by a code (analysisctl users code) has \
+      a session, which is listed and revoked here too.
       """,
     examples: [
       Example("analysisctl users token add u1 --label phone --expires 90d", "Make one, and print it."),
@@ -168,7 +186,7 @@ struct UsersTokenAddResponse: Sendable, Equatable, Presentable {
 /// `analysisctl users token list`.
 enum UsersTokenListCommand {
   static let command = ControlCommand(
-    "list", abstract: "List the tokens of a user.",
+    "list", abstract: "List the tokens and sessions of a user.",
     discussion: """
       The token itself is shown by none: the database does not have it. LAST USED is a day by UTC.
       """,
@@ -202,7 +220,7 @@ struct UsersTokenListResponse: Sendable, Equatable, Presentable {
             "token": .count(token.number), "label": .text(token.label), "state": .string(token.state),
             "added_at": .time(token.createdAt), "added_by": .string(token.createdBy),
             "expires_at": .time(token.expiresAt), "revoked_at": .time(token.revokedAt),
-            "last_used_on": .text(token.lastUsedOn),
+            "last_used_on": .text(token.lastUsedOn), "session": .bool(token.isSession),
           ]
         }),
     ]
@@ -216,7 +234,8 @@ struct UsersTokenListResponse: Sendable, Equatable, Presentable {
     ])
     for token in tokens {
       table.add([
-        Cell(token.number), Cell(token.label ?? ""), Cell(token.state, token.state == "valid" ? nil : .red),
+        Cell(token.number), Cell(token.isSession ? "app: \(token.label ?? "no name")" : token.label ?? ""),
+        Cell(token.state, token.state == "valid" ? nil : .red),
         Cell(String(Moment.short(token.createdAt).prefix(10))),
         Cell(token.expiresAt.map { Moment.short($0) } ?? "never"), Cell(token.lastUsedOn ?? "never"),
       ])
@@ -230,10 +249,12 @@ enum UsersTokenRevokeCommand {
   static let number = Argument<Int?>(
     optional: "token", .int(in: 1...Int(Int32.max)),
     help: "The token's number; see analysisctl users token list.")
-  static let all = Flag("all", help: "All tokens of the user, as when a device was lost.")
+  static let all = Flag(
+    "all",
+    help: "All tokens and sessions of the user, and a code that was not used, as when a device was lost.")
 
   static let command = ControlCommand(
-    "revoke", abstract: "Revoke a token of a user, or all of them.",
+    "revoke", abstract: "Revoke a token or session of a user, or all of them.",
     discussion:
       "Nothing is asked with it any more; what the gateway has begun goes on. A token is never valid again.",
     examples: [

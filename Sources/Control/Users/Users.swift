@@ -7,7 +7,7 @@ enum UsersCommand {
   static let user = Argument("user", .string, help: "What you call the user.")
 
   static let command = ControlCommand(
-    "users", abstract: "Add users, look at them, set plan, zone, months and name, and make their tokens.",
+    "users", abstract: "Add users, look at them, set plan, zone, months and name, and let their apps in.",
     examples: [
       Example("analysisctl users add u1 --plan premium --zone Asia/Jakarta", "Add a user."),
       Example("analysisctl users show u1", "A user's plan, limit and use."),
@@ -15,7 +15,8 @@ enum UsersCommand {
       Example("analysisctl users set-period u1 --anchor 15", "Months that end on the 15th."),
       Example("analysisctl users import users.csv --dry-run", "See what a table of users would change."),
       Example("analysisctl users import profiles.jsonl", "Take over what the endpoint says."),
-      Example("analysisctl users token add u1 --expires 90d", "Make a token for the user's app."),
+      Example("analysisctl users code u1", "Let the user's app log in."),
+      Example("analysisctl users token add u1 --expires 90d", "Make a token for a back-end."),
       Example("analysisctl users prefetch-photos", "Have the users' photos at hand."),
     ],
     subcommands: [
@@ -24,7 +25,7 @@ enum UsersCommand {
       UsersSetPeriodCommand.command, UsersRenameCommand.command,
       UsersImportCommand.command,
       UsersExportCommand.command, UsersSetPhotoCommand.command, UsersPrefetchPhotosCommand.command,
-      UsersTokenCommand.command,
+      UsersCodeCommand.command, UsersTokenCommand.command,
     ])
 }
 

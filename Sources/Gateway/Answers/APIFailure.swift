@@ -12,6 +12,8 @@ struct APIFailure: Error, Sendable {
   var details: String?
   /// Seconds after which to ask again.
   var retryAfter: Int?
+  /// Where it was reached, the month's limit.
+  var limit: Int?
 
   init(_ status: Int, _ message: String, code: String? = nil, details: String? = nil, retryAfter: Int? = nil)
   {
@@ -32,6 +34,7 @@ struct APIFailure: Error, Sendable {
     // As the real server words it, beside the code.
     if code == Self.tooLargeCode { members.append(.init(name: "success", value: false)) }
     var answer = HTTPAnswer.json(status, .object(members))
+    if let limit { answer.headers += LimitHeaders.of(used: limit, limit: limit) }
     if let retryAfter { answer.headers.append(("Retry-After", String(retryAfter))) }
     if status == 401 { answer.headers.append(("WWW-Authenticate", "Bearer")) }
     return answer
@@ -50,10 +53,22 @@ extension APIFailure {
     401, "Invalid email or password.", code: "INVALID_CREDENTIALS")
   /// What the API of an endpoint has and an office does here.
   static func notHere(_ message: String) -> APIFailure { APIFailure(403, message, code: "NOT_DONE_HERE") }
+  /// A refresh token that does not count; why is not said.
+  static let sessionEnded = APIFailure(
+    401, "The session has ended. Ask your clinic for a new code.", code: "SESSION_ENDED")
   /// There is none, or it is another user's.
   static let noAnalysis = APIFailure(404, "There is no such analysis.", code: notFoundCode)
   /// There is none, it is not the user's, or it is over.
   static let noShare = APIFailure(404, "There is no such share.", code: notFoundCode)
+  /// There is none, or it is over.
+  static let noSession = APIFailure(404, "There is no such session.", code: notFoundCode)
+  /// No photo of it is kept, or not for this user.
+  static let noPicture = APIFailure(404, "There is no photo of this analysis.", code: notFoundCode)
+  static let unreadablePicture = APIFailure(
+    409, "The photo cannot be shown. Ask your clinic.", code: "IMAGE_UNREADABLE")
+  /// Too many photos are being sent to the user's apps, or to all.
+  static let manyPictures = APIFailure(
+    429, "Too many photos are being sent at once. Try again later.", retryAfter: 1)
   static let monthlyLimit = APIFailure(
     429, "You've reached your analysis limit for this month.", code: "ANALYSIS_LIMIT_EXCEEDED")
   static let missingForm = APIFailure(
@@ -121,7 +136,9 @@ extension APIFailure {
   /// A submission that the database refused.
   init(_ refusal: Refusal) {
     switch Refusal.Reason(rawValue: refusal.code) ?? .other {
-    case .quota: self = .monthlyLimit
+    case .quota:
+      self = .monthlyLimit
+      limit = refusal.limit
     case .keyConflict: self = .keyConflict
     case .waitingLimit: self = .manyWaiting
     case .queueFull, .storageFull: self = .busy

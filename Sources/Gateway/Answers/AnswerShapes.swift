@@ -123,6 +123,25 @@ enum AnswerShapes {
   static func moment(_ seconds: Double) -> String { UnixTime(secondsSince1970: seconds).rfc3339Seconds }
 }
 
+/// What is said of the month's limit in the headers of each answer to a user who has one.
+enum LimitHeaders {
+  static let limit = "X-Analysis-Limit"
+  static let remaining = "X-Analysis-Remaining"
+  /// From 80 % of it on: 80 or 100.
+  static let reached = "X-Analysis-Limit-Reached"
+
+  /// Of how much of a limit a user is told: 80 or 100 percent, as `analysis.limit_level` has it; nil for less.
+  static func level(used: Int, limit: Int) -> Int? {
+    used <= 0 || used * 5 < limit * 4 ? nil : used < limit ? 80 : 100
+  }
+
+  static func of(used: Int, limit: Int?) -> [(name: String, value: String)] {
+    guard let limit else { return [] }
+    let known = [(name: Self.limit, value: String(limit)), (remaining, String(max(0, limit - used)))]
+    return known + (level(used: used, limit: limit).map { [(reached, String($0))] } ?? [])
+  }
+}
+
 /// An analysis as the queue has stored it.
 struct StoredAnalysis: Sendable, Equatable {
   let job: JobID

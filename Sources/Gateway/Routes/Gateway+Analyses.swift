@@ -47,7 +47,7 @@ extension Gateway {
     for path in ["/api/analyses/save", "/api/save-analysis"] {
       routes.append(posted(path, bodyUpTo: 64 << 10) { try await self.save($0, $1) })
     }
-    routes += userRoutes + shareRoutes
+    routes += userRoutes + shareRoutes + sessionRoutes + [pictureRoute, eventsRoute]
     // Who reads is asked for a token, whatever name the server was reached by.
     return routes.map { route in
       var route = route
@@ -63,7 +63,7 @@ extension Gateway {
   }
 
   /// The job that a path names.
-  private func job(_ text: String?) throws(APIFailure) -> JobID {
+  func job(_ text: String?) throws(APIFailure) -> JobID {
     guard let text, text.utf8.count <= 19, text.utf8.first.map({ $0 != UInt8(ascii: "+") }) == true,
       let job = JobID(text)
     else { throw .noAnalysis }

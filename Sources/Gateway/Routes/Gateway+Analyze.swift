@@ -42,17 +42,20 @@ extension Gateway {
         let imageBytes = upload.fileCount
         let key = try idempotencyKey(request)
         let photo = PhotoIntake.Photo(kind: kind, bytes: upload.takeFile(), key: key)
-        let job = try await presence.call { try await self.submit(photo, caller) }
+        let accepted = try await presence.call { try await self.submit(photo, caller) }
+        let job = accepted.job
+        if let used = accepted.used { users.note(used: used, of: caller.token) }
         upload.release()
         let rest = configuration.deadline - (EventLoop.now - began)
         let end = await waits.end(of: WaitTicket(token: caller.token, job: job), within: rest)
         meters.uploadDuration.observe(EventLoop.now - began)
         guard let end else {
           meters.uploads.add("pending")
-          return AnswerShapes.pending(job, status: "queued")
+          return accepted.limited(AnswerShapes.pending(job, status: "queued"))
         }
         meters.uploads.add(end.isAnalysed ? "analysed" : "failed")
-        return .json(200, AnswerShapes.end(end, job, of: caller.user, imageBytes: imageBytes))
+        return accepted.limited(
+          .json(200, AnswerShapes.end(end, job, of: caller.user, imageBytes: imageBytes)))
       } catch {
         let failure = failure(error)
         meters.uploads.add(failure.code.map { $0.lowercased() } ?? "status_\(failure.status)")
@@ -61,7 +64,9 @@ extension Gateway {
     }
   }
 
-  private func submit(_ photo: PhotoIntake.Photo, _ caller: Caller) async throws -> JobID {
+  private func submit(
+    _ photo: PhotoIntake.Photo, _ caller: Caller
+  ) async throws -> PhotoIntake.Accepted {
     do {
       return try await intake.submit(photo, of: caller.user, caller.token) {
         try await users.fresh(caller.token)
@@ -93,6 +98,15 @@ extension Gateway {
       key.utf8.allSatisfy({ (0x21...0x7E).contains($0) || $0 == 0x20 })
     else { throw .wrongKey }
     return key
+  }
+}
+
+extension PhotoIntake.Accepted {
+  /// An answer with what is left of the month.
+  fileprivate func limited(_ answer: HTTPAnswer) -> HTTPAnswer {
+    var answer = answer
+    if let used { answer.headers += LimitHeaders.of(used: used, limit: limit) }
+    return answer
   }
 }
 

@@ -25,7 +25,8 @@ extension Gateway {
     await answered {
       _ = try expectToken(request)
       return try await presence.call {
-        try await body(try await self.admitted(request, share: Share.question))
+        let caller = try await self.admitted(request, share: Share.question)
+        return self.limited(try await body(caller), caller)
       }
     }
   }
@@ -56,9 +57,20 @@ extension Gateway {
       },
       { request in
         await self.answered {
-          try await self.presence.call { try await body(request, try await self.caller(request)) }
+          try await self.presence.call {
+            let caller = try await self.caller(request)
+            return self.limited(try await body(request, caller), caller)
+          }
         }
       })
+  }
+
+  /// An answer with what is left of a user's month, as far as that is known without asking.
+  private func limited(_ answer: HTTPAnswer, _ caller: Caller) -> HTTPAnswer {
+    var answer = answer
+    let user = users.known(caller.token) ?? caller.user
+    answer.headers += LimitHeaders.of(used: user.used, limit: user.limit)
+    return answer
   }
 
   /// Answers what the closure does, or why it does not.

@@ -21,8 +21,7 @@ extension Gateway {
       sent(.put, "/api/update-profile", bodyUpTo: 16 << 10) { try await self.setProfile($0, $1) },
     ]
     for (path, message) in [
-      ("/api/register", "Accounts are made by your clinic: ask it for a token."),
-      ("/api/refresh-token", "Tokens are made by your clinic: ask it for a new one."),
+      ("/api/register", "Accounts are made by your clinic: ask it for a code."),
       ("/api/update-subscription", "Your plan is changed by your clinic: ask it."),
     ] {
       let refusal = APIFailure.notHere(message)
@@ -32,13 +31,20 @@ extension Gateway {
     return routes
   }
 
-  /// An app that has its users log in has them give the token as the password: it is answered with the same token.
+  /// An app that has its users log in has them give a code, also as the password, and is answered with a session; or a
+  /// token as the password, and is answered with the same token.
   private func logIn(_ request: HTTPRequest) async throws -> HTTPAnswer {
     guard !isDraining else { throw APIFailure.stopping }
-    guard let body = try? JSONReader.read(request.body), let name = (body["email"] ?? body["username"])?.text,
-      let password = body["password"]?.text
-    else { throw APIFailure.missingBody }
-    guard let token = AppToken(text: password) else { throw APIFailure.wrongCredentials }
+    let body = try? JSONReader.read(request.body)
+    let device = body?["device"]?.text
+    if let code = body?["code"]?.text { return try await beginSession(code, name: nil, device: device) }
+    guard let name = (body?["email"] ?? body?["username"])?.text, let password = body?["password"]?.text
+    else {
+      throw APIFailure.missingBody
+    }
+    guard let token = AppToken(text: password) else {
+      return try await beginSession(password, name: name, device: device)
+    }
     let user: AppUser
     do {
       // Asked anew: what is answered shows who the user is, and a token that was just revoked opens nothing.

@@ -10,7 +10,7 @@ internal import Synchronization
 /// Only who is let in is decided by it. A token that is not valid is not remembered.
 final class KnownUsers: Sendable {
   private struct Known {
-    let user: AppUser
+    var user: AppUser
     let until: ContinuousClock.Instant
   }
 
@@ -30,9 +30,13 @@ final class KnownUsers: Sendable {
   ///
   /// - Throws: `APIFailure.unauthorized`, or `JobQueueError`.
   func user(of token: AppToken) async throws -> AppUser {
-    let now = EventLoop.now
-    if let known = known.withLock({ $0[token] }), known.until > now { return known.user }
+    if let known = known(token) { return known }
     return try await fresh(token)
+  }
+
+  /// The user of a token, as far as it is remembered.
+  func known(_ token: AppToken) -> AppUser? {
+    known.withLock { $0[token] }.flatMap { $0.until > EventLoop.now ? $0.user : nil }
   }
 
   /// The user of a token, as the database has them now.
@@ -50,6 +54,11 @@ final class KnownUsers: Sendable {
       known[token] = Known(user: user, until: until)
     }
     return user
+  }
+
+  /// What the user has used of the month, as a submit has just answered it.
+  func note(used: Int, of token: AppToken) {
+    known.withLock { $0[token]?.user.used = used }
   }
 
   /// What was remembered is not so any more.
@@ -93,7 +102,7 @@ struct AppUser: Sendable, Equatable, RenamedColumns {
   let plan: String?
   /// nil where there is none.
   let limit: Int?
-  let used: Int
+  var used: Int
   /// When the running month began, in seconds since 1970.
   let monthStart: Double
   /// What the endpoint's account called their plan, where it was told.

@@ -76,13 +76,14 @@ actor AnalysisWaits {
 
   /// Hears which jobs have ended, where workers say so (`--notify-ended`): a hint to look at once. Where nothing is heard,
   /// looking every few milliseconds finds every end. Until the task is cancelled.
-  nonisolated func listen(_ configuration: ConnectionConfiguration) async {
+  nonisolated func listen(_ configuration: ConnectionConfiguration, hinting events: UserEvents) async {
     await QueueListener(configuration, [.ended], on: loop, log: log).run(
       changed: { if !$0 { await self.setHears(false) } },
       heard: { payload in
         // Not before the first: without --notify-ended there is none.
         await self.setHears(true)
         await self.hint(Self.jobs(payload))
+        await events.hint()
       })
   }
 

@@ -11,16 +11,16 @@ public struct Delivery: Sendable, Equatable, Decodable {
   public let url: String
   /// The signing secret as it is encrypted.
   public let secret: [UInt8]
-  /// The job that has ended; nil for a test.
+  /// The job that has ended; nil for a test and a limit.
   public let job: JobID?
-  /// `test`, `succeeded`, `cancelled` or `dead`.
+  /// `test`, `succeeded`, `cancelled` or `dead`; `limit` where a user has reached one.
   public let state: String
-  /// When the job ended, in seconds since 1970.
+  /// When the job ended or the limit was reached, in seconds since 1970.
   public let at: Double
   /// How often it has been tried, this time included.
   let attempts: Int
-  /// What was found, a JSON object; nil where the webhook does not receive it.
-  public let findings: String?
+  /// A JSON object: what was found, nil where the webhook does not receive it; or which limit was reached.
+  public let detail: String?
 }
 
 /// What came of an event that was sent, or was to be sent.

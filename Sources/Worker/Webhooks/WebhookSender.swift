@@ -101,11 +101,14 @@ struct WebhookMessage: Sendable, Equatable {
 
   init(_ delivery: Delivery, shard: Int16) {
     id = "evt_\(shard)_\(delivery.event)"
-    // Written by hand: the findings are JSON already, and keep the server's numbers.
-    var text = #"{"event":"\#(delivery.job == nil ? "webhook.test" : "analysis.ended")","id":"\#(id)""#
+    // Written by hand: the detail is JSON already, and keeps the server's numbers.
+    let isLimit = delivery.state == "limit"
+    let event = isLimit ? "limit.reached" : delivery.job == nil ? "webhook.test" : "analysis.ended"
+    var text = #"{"event":"\#(event)","id":"\#(id)""#
     if let job = delivery.job { text += #","job":"\#(job)""# }
-    text += #","state":"\#(delivery.state)","at":"\#(UnixTime(secondsSince1970: delivery.at).rfc3339)""#
-    if let findings = delivery.findings { text += #","findings":\#(findings)"# }
+    if !isLimit { text += #","state":"\#(delivery.state)""# }
+    text += #","at":"\#(UnixTime(secondsSince1970: delivery.at).rfc3339)""#
+    if let detail = delivery.detail { text += #","\#(isLimit ? "limit" : "findings")":\#(detail)"# }
     body = Array((text + "}").utf8)
   }
 

@@ -38,7 +38,8 @@ struct BoundTests {
       "p_max_attempts": "10::smallint", "p_encrypted_by": "NULL::bigint[]",
       "p_batch": "NULL::bigint", "p_clinic_kind": "'clinic'", "p_logo": "''::bytea",
       "p_pharmacy_logo": "''::bytea", "p_token": "sha256('token')", "p_tokens": "ARRAY[sha256('token')]",
-      "p_hash": "sha256('new token')",
+      "p_hash": "sha256('new token')", "p_family": "sha256('family')", "p_turn": "sha256('turn')",
+      "p_next": "sha256('next')",
     ]
     let typed = [
       "p_user text": "'user'", "p_name text": "'throat'", "p_kind text": "'throat'",

@@ -99,6 +99,15 @@ struct HeldLockTests {
     "purge_deliveries": "analysis.purge_deliveries(0::smallint, 100)",
     "add_token": "analysis.add_token(0::smallint, 'ann', sha256('new'), 'held', NULL)",
     "revoke_tokens": "analysis.revoke_tokens(0::smallint, 'ann', NULL)",
+    "add_login_code": "analysis.add_login_code(0::smallint, 'ann', sha256('another code'))",
+    "gateway_begin_session": """
+    analysis.gateway_begin_session(0::smallint, sha256('code'), NULL, 'held', sha256('1'), sha256('2'), sha256('3'))
+    """,
+    "gateway_renew_session": """
+    analysis.gateway_renew_session(0::smallint, sha256('family'), sha256('turn'), sha256('1'), sha256('2'))
+    """,
+    "gateway_sessions": "analysis.gateway_sessions(0::smallint, sha256('ann'))",
+    "gateway_end_sessions": "analysis.gateway_end_sessions(0::smallint, sha256('ann'), NULL)",
     "request_share": "analysis.request_share(0::smallint, 'ann', NULL, 0::smallint, 'third', NULL)",
     "accept_share": "analysis.accept_share(job('asked'))",
     "revoke_share": "analysis.revoke_share(job('share'))",
@@ -123,6 +132,8 @@ struct HeldLockTests {
     "gateway_open_shared":
       "analysis.gateway_open_shared(0::smallint, sha256('ann'), job('share'), NULL, 10)",
     "gateway_shared_results": "analysis.gateway_shared(0::smallint, sha256('ann'))",
+    "gateway_open_picture": "analysis.gateway_open_picture(0::smallint, sha256('ann'), job('done'))",
+    "gateway_picture": "analysis.gateway_open_picture(0::smallint, sha256('ann'), job('done'))",
     "add_review": "analysis.add_review(0::smallint, job('done'), 'agree', 'held')",
     "open_review_list": "analysis.open_review_list(NULL, NULL, NULL)",
     "open_reviews": "analysis.open_reviews('agreement', 24321::smallint, 24321::smallint, NULL)",
@@ -160,9 +171,9 @@ struct HeldLockTests {
     purge_images purge_results purge_usage rescue resume retry_dead uncancel
     """,
     "5s": """
-    accept_share add_clinic add_plan add_review add_token add_user add_webhook assign_clinic \
-    gateway_log_out gateway_set_profile gateway_share_accept gateway_share_request gateway_share_revoke \
-    grant_clinics import_users lift_clinics \
+    accept_share add_clinic add_login_code add_plan add_review add_token add_user add_webhook assign_clinic \
+    gateway_begin_session gateway_end_sessions gateway_log_out gateway_renew_session gateway_set_profile \
+    gateway_share_accept gateway_share_request gateway_share_revoke grant_clinics import_users lift_clinics \
     remove_webhook rename_user replay_webhook request_share revoke_clinics revoke_share revoke_tokens \
     rewrap_webhook save_profile set_clinic set_period set_photo set_plan set_plan_limit \
     set_plan_price set_product set_setting set_zone test_webhook
@@ -254,6 +265,7 @@ struct HeldLockTests {
     "analysis.replay_webhook(job('webhook')::int, '2000-01-01', NULL, NULL, false)",
     "analysis.add_token(0::smallint, 'bob', sha256('other'), NULL, NULL)",
     "analysis.revoke_tokens(0::smallint, 'bob', NULL)",
+    "analysis.add_login_code(0::smallint, 'bob', sha256('other code'))",
     "analysis.request_share(0::smallint, 'bob', NULL, 0::smallint, 'third', NULL)",
     "analysis.revoke_share(job('share'))",
     "analysis.audit_key('remove_key', 78)",
@@ -299,7 +311,11 @@ struct HeldLockTests {
     try await queue.execute(
       """
       SELECT analysis.add_token(0::smallint, 'ann', sha256('ann'), NULL, NULL),
-        analysis.add_token(0::smallint, 'bob', sha256('bob'), NULL, NULL)
+        analysis.add_token(0::smallint, 'bob', sha256('bob'), NULL, NULL),
+        analysis.add_login_code(0::smallint, 'ann', sha256('first')),
+        analysis.gateway_begin_session(0::smallint, sha256('first'), NULL, NULL, sha256('app'), sha256('family'),
+          sha256('turn')),
+        analysis.add_login_code(0::smallint, 'ann', sha256('code'))
       """)
     jobs["share"] = Int64(
       try await queue.number(

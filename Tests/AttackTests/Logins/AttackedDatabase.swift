@@ -70,6 +70,10 @@ struct AttackedDatabase: Sendable {
         analysis.add_token(0::smallint, 'sue-south', sha256('sue'), '\(mark)', NULL),
         analysis.add_token(0::smallint, 'sue-south', sha256('late'), '\(mark)', now() + interval '1 hour'),
         analysis.add_token(0::smallint, 'sue-south', sha256('gone'), '\(mark)', NULL),
+        analysis.add_login_code(0::smallint, 'sue-south', sha256('first')),
+        analysis.gateway_begin_session(0::smallint, sha256('first'), NULL, '\(mark)', sha256('app'),
+          sha256('family'), sha256('turn')),
+        analysis.add_login_code(0::smallint, 'sue-south', sha256('code')),
         analysis.request_share(0::smallint, 'sue-south', NULL, 0::smallint, 'ann-north', NULL);
       UPDATE analysis.user_token SET last_used_on = 'infinity',
         revoked_at = CASE WHEN hash = sha256('gone') THEN now() END,
@@ -115,7 +119,7 @@ struct AttackedDatabase: Sendable {
     var prints: [String: String] = [:]
     for table in [
       "account", "account_plan", "attempt_error", "clinic", "clinic_viewer", "dead", "fair_share", "idem",
-      "image", "job", "lease", "logo", "plan", "plan_limit", "plan_price", "product", "profile",
+      "image", "job", "lease", "login_code", "logo", "plan", "plan_limit", "plan_price", "product", "profile",
       "purged_month",
       "ready", "refund", "renamed", "result", "review", "review_comment", "scheduled", "setting", "share",
       "statement",

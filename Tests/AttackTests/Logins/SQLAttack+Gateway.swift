@@ -118,6 +118,81 @@ extension SQLAttack {
       .gateway, "reads what is shared by what another opened",
       "SELECT * FROM analysis.gateway_shared_results(0::smallint, sha256('ann'), {share}, '{reading}')",
       .refused("42501")),
+    SQLAttack(
+      .gateway, "opens another's photo",
+      "SELECT analysis.gateway_open_picture(0::smallint, sha256('ann'), {succeeded-south})", .nothing),
+    SQLAttack(
+      .gateway, "opens a photo with a token that has expired",
+      "SELECT analysis.gateway_open_picture(0::smallint, sha256('late'), {succeeded-south})",
+      .refused("28000")),
+    SQLAttack(
+      .gateway, "sees a photo by what was opened for something else",
+      "SELECT * FROM analysis.gateway_picture(0::smallint, sha256('sue'), {succeeded-south}, '{reading}')",
+      .refused("42501")),
+    SQLAttack(
+      .gateway, "sees a photo in the transaction that opens it",
+      """
+      SELECT p.* FROM (
+        SELECT analysis.gateway_open_picture(0::smallint, sha256('sue'), {succeeded-south}) AS reading OFFSET 0) o
+      CROSS JOIN LATERAL analysis.gateway_picture(0::smallint, sha256('sue'), {succeeded-south}, o.reading) p
+      """, .refused("42501")),
+    SQLAttack(
+      .gateway, "hears what happens to another user",
+      """
+      SELECT count(o_event) FROM analysis.gateway_events(0::smallint, ARRAY[sha256('ann'), sha256('late'), sha256('gone')],
+        ARRAY['1;3:4:', '1;3:4:', '1;3:4:'], true) WHERE o_place > 1 OR o_number = {succeeded-south}
+      """, .answers("(0)")),
+    SQLAttack(
+      .gateway, "names what is no position",
+      """
+      SELECT count(o_event) FROM analysis.gateway_events(0::smallint, ARRAY[sha256('ann'), sha256('ann'), sha256('ann')],
+        ARRAY['x', '1;9:1:3', '99999999999999999;1:1:'], false)
+      """, .answers("(0)")),
+    SQLAttack(
+      .gateway, "guesses a code",
+      """
+      SELECT analysis.gateway_begin_session(0::smallint, sha256('guess'), NULL, NULL, sha256('1'), sha256('2'), sha256('3'))
+      """, .nothing),
+    SQLAttack(
+      .gateway, "uses another's code with its own name",
+      """
+      SELECT analysis.gateway_begin_session(0::smallint, sha256('code'), 'ann-north', NULL, sha256('1'), sha256('2'),
+        sha256('3'))
+      """, .nothing),
+    SQLAttack(
+      .gateway, "uses a code that was used",
+      """
+      SELECT analysis.gateway_begin_session(0::smallint, sha256('first'), NULL, NULL, sha256('1'), sha256('2'), sha256('3'))
+      """, .nothing),
+    SQLAttack(
+      .gateway, "begins a session with tokens that are no hashes",
+      """
+      SELECT analysis.gateway_begin_session(0::smallint, sha256('code'), NULL, NULL, 'x', 'y', 'z')
+      """, .refused("22023")),
+    SQLAttack(
+      .gateway, "renews another's session by a token that it made up",
+      """
+      SELECT analysis.gateway_renew_session(0::smallint, sha256('made up'), sha256('turn'), sha256('1'), sha256('2'))
+      """, .nothing),
+    SQLAttack(
+      .gateway, "renews a session by the access token",
+      """
+      SELECT analysis.gateway_renew_session(0::smallint, sha256('app'), sha256('app'), sha256('1'), sha256('2'))
+      """, .nothing),
+    SQLAttack(
+      .gateway, "lists another's sessions",
+      "SELECT * FROM analysis.gateway_sessions(0::smallint, sha256('ann'))",
+      .nothing),
+    SQLAttack(
+      .gateway, "lists sessions with a token that was revoked",
+      "SELECT * FROM analysis.gateway_sessions(0::smallint, sha256('gone'))", .refused("28000")),
+    SQLAttack(
+      .gateway, "ends another's session",
+      "SELECT analysis.gateway_end_sessions(0::smallint, sha256('ann'), 4)", .answers("(0)")),
+    SQLAttack(
+      .gateway, "makes a code", "SELECT analysis.add_login_code(0::smallint, 'sue-south', sha256('mine'))",
+      .refused("42501")),
+    SQLAttack(.gateway, "reads the codes", "SELECT hash FROM analysis.login_code", .refused("42501")),
     SQLAttack(.gateway, "reads the tokens", "SELECT hash FROM analysis.user_token", .refused("42501")),
     SQLAttack(.gateway, "reads the shares", "SELECT user_id FROM analysis.share", .refused("42501")),
     SQLAttack(.gateway, "reads jobs", "SELECT id FROM analysis.job", .refused("42501")),
@@ -167,6 +242,18 @@ extension SQLAttack {
     SQLAttack(
       .administrator, "revokes a token that there is not",
       "SELECT analysis.revoke_tokens(0::smallint, 'ann-north', 2147483647)", .nothing),
+    SQLAttack(
+      .administrator, "makes a code in place of its hash",
+      "SELECT analysis.add_login_code(0::smallint, 'ann-north', convert_to('0000-0000', 'UTF8'))",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "makes a code with the hash of another's",
+      "SELECT analysis.add_login_code(0::smallint, 'ann-north', sha256('code'))", .refused("22023")),
+    SQLAttack(
+      .administrator, "reads the hashes of codes", "SELECT hash FROM analysis.login_code", .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "makes a code of another clinic's patient",
+      "SELECT analysis.add_login_code(0::smallint, 'sue-south', sha256('new'))", .nothing),
     SQLAttack(.administrator, "reads the hashes", "SELECT hash FROM analysis.user_token", .refused("42501")),
     SQLAttack(
       .northernAdministrator, "adds a token of another clinic's patient",

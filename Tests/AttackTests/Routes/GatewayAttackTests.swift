@@ -55,6 +55,15 @@ struct GatewayAttack: Sendable {
       tries: "listens to what becomes of another's job", method: "GET", path: "/api/analyses/{job}/events",
       statuses: [404]),
     GatewayAttack(
+      tries: "sees another's photo", method: "GET", path: "/api/analyses/{job}/image", statuses: [404]),
+    GatewayAttack(
+      tries: "sees another's photo by a number that turns into it", method: "GET",
+      path: "/api/analyses/0{job}/image", statuses: [404]),
+    GatewayAttack(
+      tries: "listens to what happens to others by a token that is made up", method: "GET",
+      path: "/api/events",
+      headers: ["Authorization": "Bearer aq1.0." + String(repeating: "A", count: 43)], statuses: [401]),
+    GatewayAttack(
       tries: "deletes another's analysis", method: "DELETE", path: "/api/analyses/{job}", statuses: [403]),
     GatewayAttack(
       tries: "reads a history from another's analysis on", method: "GET", path: "/api/analyses?before={job}",
@@ -95,6 +104,32 @@ struct GatewayAttack: Sendable {
     GatewayAttack(
       tries: "logs in with a guess", method: "POST", path: "/api/login", headers: [:],
       body: #"{"email":"ada","password":"secret"}"#, statuses: [401]),
+    GatewayAttack(
+      tries: "guesses a code", method: "POST", path: "/api/login", headers: [:],
+      body: #"{"code":"0000-0000-0000-0000"}"#, statuses: [401]),
+    GatewayAttack(
+      tries: "puts SQL into a code", method: "POST", path: "/api/login", headers: [:],
+      body: #"{"code":"0000-0000-0000-000'"}"#, statuses: [401]),
+    GatewayAttack(
+      tries: "guesses a code of a shard beyond all", method: "POST", path: "/api/login", headers: [:],
+      body: #"{"code":"0000-0000-0000-0000-99999"}"#, statuses: [401]),
+    GatewayAttack(
+      tries: "renews by a token that is made up", method: "POST", path: "/api/refresh-token", headers: [:],
+      body:
+        #"{"refreshToken":"aq1.0.\#(String(repeating: "A", count: 43)).\#(String(repeating: "A", count: 43))"}"#,
+      statuses: [401]),
+    GatewayAttack(
+      tries: "renews by another's access token", method: "POST", path: "/api/refresh-token", headers: [:],
+      body: #"{"refreshToken":"{ada}"}"#, statuses: [401]),
+    GatewayAttack(
+      tries: "ends another's session", method: "DELETE", path: "/api/sessions/1", statuses: [404]),
+    GatewayAttack(
+      tries: "ends a session by a number beyond all", method: "DELETE", path: "/api/sessions/4294967297",
+      statuses: [404]),
+    GatewayAttack(
+      tries: "ends the sessions of all users", method: "DELETE", path: "/api/sessions", statuses: [200]),
+    GatewayAttack(
+      tries: "lists the sessions of all users", method: "GET", path: "/api/sessions", statuses: [200]),
     GatewayAttack(
       tries: "makes itself an account", method: "POST", path: "/api/register", headers: [:],
       body: #"{"email":"a","password":"b","name":"c"}"#, statuses: [403]),
@@ -358,6 +393,168 @@ struct GatewayAttackTests {
       try await setting.queue.execute("UPDATE analysis.user_token SET revoked_at = clock_timestamp()")
       let refused = try logIn()
       #expect(refused.status == 401 && refused.json["code"] as? String == "INVALID_CREDENTIALS")
+    }
+  }
+
+  @Test("A stream has the user's own events alone, goes on where it was left, and ends with the token")
+  func stream() async throws {
+    try await with({ $0.eventsEvery = .milliseconds(20) }) { setting in
+      func listen(_ user: String, after last: String? = nil) throws -> RawClient {
+        let client = try RawClient(port: setting.server.address.port)
+        var headers = ["Authorization": "Bearer \(setting.tokens[user] ?? "")", "Connection": "close"]
+        headers["Last-Event-ID"] = last
+        try client.send("GET", "/api/events", headers: headers)
+        return client
+      }
+      func lastID(_ text: String) throws -> String {
+        try #require(text.matches(of: /id: (\S+)\n/).last.map { String($0.1) }, "\(text)")
+      }
+      func end() async throws -> Int64 {
+        let job = try #require(
+          try await setting.queue.create([Ask("ada", image: "\(UInt64.random(in: 0...UInt64.max))")]).first)
+        _ = try await setting.queue.complete(try await setting.queue.claim(lease: job))
+        return job
+      }
+      let (ada, mallory) = (try listen("ada"), try listen("mallory"))
+      try ada.expect("id: ")
+      try mallory.expect("id: ")
+      let first = try await end()
+      var heard = try ada.expect("event: analysis\ndata: {\"id\":\"\(first)\"")
+      _ = try await setting.queue.pool.query(
+        "SELECT analysis.gateway_share_request(0::smallint, sha256($1::text::bytea), NULL, 'carl', NULL)",
+        [.text(setting.tokens["ada"])])
+      heard += try ada.expect("\"state\":\"requested\"") + ada.expect("\n\n")
+      #expect(heard.contains("\"role\":\"owner\",\"with\":\"carl\"") && !heard.contains("confidence"))
+      ada.close()
+      let second = try await end()
+      let again = try listen("ada", after: try lastID(heard))
+      let rest = try again.expect("\"id\":\"\(second)\"")
+      #expect(!rest.contains("\"id\":\"\(first)\"") && !rest.contains("requested"), "\(rest)")
+      // What is no position begins now, and another's opens nothing of theirs.
+      let strange = try listen("ada", after: "1;9:1:x;80/y")
+      try strange.expect("id: ")
+      let stolen = try listen("mallory", after: try lastID(heard))
+      try stolen.expect("id: ")
+      // The token is revoked: the stream ends, and opens no more.
+      try await setting.queue.execute("UPDATE analysis.user_token SET revoked_at = clock_timestamp()")
+      for client in [again, strange] { _ = client.untilClosed() }
+      for client in [mallory, stolen] {
+        let all = client.untilClosed()
+        #expect(!all.contains("event:"), "\(all)")
+      }
+      #expect(try listen("ada").receive().status == 401)
+      try await eventually("nobody to listen") { setting.gateway.events.listeners == 0 }
+    }
+  }
+
+  @Test("Of the month's limit an app hears once at 80 % and once at all of it, however often it comes again")
+  func limitEvents() async throws {
+    try await with({ $0.eventsEvery = .milliseconds(20) }) { setting in
+      try await setting.queue.execute("SELECT analysis.set_plan(0::smallint, 'ada', 'free', NULL)")
+      func listen(after last: String? = nil) throws -> RawClient {
+        let client = try RawClient(port: setting.server.address.port)
+        var headers = ["Authorization": "Bearer \(setting.tokens["ada"] ?? "")"]
+        headers["Last-Event-ID"] = last
+        try client.send("GET", "/api/events", headers: headers)
+        return client
+      }
+      _ = try await setting.queue.submit((1...4).map { Ask("ada", image: "photo \($0)") })
+      let heard = try listen().expect("\"percent\":80")
+      let id = try #require(heard.matches(of: /id: (\S+)\n/).last.map { String($0.1) })
+      let later = EventPosition(id)
+      #expect(later.cursor != nil && later.limit?.percent == 80 && later.text == id)
+      #expect(later.limit?.isNews(after: EventPosition.Limit(month: "2000-01", percent: 100)) == true)
+      #expect(later.limit?.isNews(after: later.limit) == false)
+      #expect(
+        EventPosition("x").cursor == nil && EventPosition(String(repeating: "1;", count: 2000)).cursor == nil)
+    }
+  }
+
+  @Test("A code begins one session; guesses are all answered alike, and lock nobody out")
+  func codes() async throws {
+    try await with { setting in
+      func logIn(_ body: String) throws -> RawClient.Response {
+        try RawClient(port: setting.server.address.port).request(
+          "POST", "/api/login", body: Array(body.utf8))
+      }
+      let (code, late) = (try LoginCode(shard: 0), try LoginCode(shard: 0))
+      for (user, code) in [("ada", code), ("carl", late)] {
+        _ = try await setting.queue.pool.query(
+          "SELECT analysis.add_login_code(0::smallint, $1, $2)", [.text(user), .bytes(code.hash)])
+      }
+      try await setting.queue.execute(
+        "UPDATE analysis.login_code SET expires_at = now() WHERE hash = '\\x\(Hexadecimal.text(of: late.hash))'"
+      )
+      var refusals: Set<String> = []
+      for _ in 0..<200 {
+        refusals.insert(try logIn(#"{"code":"\#(try LoginCode(shard: 0).text.reveal())"}"#).text)
+      }
+      refusals.insert(try logIn(#"{"code":"\#(late.text.reveal())"}"#).text)
+      // Another's name opens nothing, and takes nothing from whose it is.
+      refusals.insert(try logIn(#"{"email":"mallory","password":"\#(code.text.reveal())"}"#).text)
+      // As it is typed, and with the name where the app asks for a password.
+      let typed = code.text.reveal().lowercased().replacing("-", with: " ").replacing("0", with: "o")
+      let begun = try logIn(#"{"email":"ada","password":"\#(typed)","device":"phone\u202e"}"#)
+      #expect(begun.status == 200, "\(begun.text)")
+      #expect((begun.json["user"] as? [String: Any])?["id"] as? String == "ada")
+      refusals.insert(try logIn(#"{"code":"\#(code.text.reveal())"}"#).text)
+      #expect(refusals.count == 1 && refusals.first?.contains("INVALID_CREDENTIALS") == true, "\(refusals)")
+      #expect(
+        try await setting.queue.texts("SELECT label FROM analysis.user_token WHERE family IS NOT NULL") == [
+          "phone"
+        ])
+    }
+  }
+
+  @Test("A refresh token counts once: the second time ends the session, for whoever has the other one too")
+  func replay() async throws {
+    try await with { setting in
+      func ask(_ method: String, _ path: String, _ token: String = "", _ body: String = "") throws
+        -> RawClient.Response
+      {
+        try RawClient(port: setting.server.address.port).request(
+          method, path, headers: ["Authorization": "Bearer \(token)"], body: Array(body.utf8))
+      }
+      func begin() async throws -> [String: Any] {
+        let code = try LoginCode(shard: 0)
+        _ = try await setting.queue.pool.query(
+          "SELECT analysis.add_login_code(0::smallint, 'ada', $1)", [.bytes(code.hash)])
+        return try ask("POST", "/api/login", "", #"{"code":"\#(code.text.reveal())"}"#).json
+      }
+      func renew(_ token: Any?) throws -> RawClient.Response {
+        try ask("POST", "/api/refresh-token", "", #"{"refreshToken":"\#(token as? String ?? "")"}"#)
+      }
+      let (lost, kept) = (try await begin(), try await begin())
+      let access = lost["accessToken"] as? String ?? ""
+      #expect(try ask("GET", "/api/user-profile", access).status == 200)
+      let renewed = try renew(lost["refreshToken"])
+      #expect(renewed.status == 200, "\(renewed.text)")
+      #expect(try ask("GET", "/api/user-profile", access).status == 401, "the one before counts no more")
+      let next = renewed.json["accessToken"] as? String ?? ""
+      #expect(try ask("GET", "/api/user-profile", next).status == 200)
+      let replayed = try renew(lost["refreshToken"])
+      #expect(replayed.status == 401 && replayed.json["code"] as? String == "SESSION_ENDED")
+      #expect(try ask("GET", "/api/user-profile", next).status == 401)
+      #expect(try renew(renewed.json["refreshToken"]).status == 401)
+
+      // The other session goes on, sees itself alone, and ends the next one, as of a phone that was lost.
+      let own = kept["accessToken"] as? String ?? ""
+      func sessions() throws -> [[String: Any]] {
+        try ask("GET", "/api/sessions", own).json["sessions"] as? [[String: Any]] ?? []
+      }
+      #expect(try sessions().count == 1 && sessions().first?["current"] as? Bool == true)
+      let phone = try await begin()
+      let number = try #require(try sessions().first { $0["current"] as? Bool == false }?["id"] as? String)
+      #expect(try ask("DELETE", "/api/sessions/\(number)", setting.tokens["mallory"] ?? "").status == 404)
+      #expect(try ask("DELETE", "/api/sessions/\(number)", own).status == 200)
+      #expect(try renew(phone["refreshToken"]).status == 401)
+      #expect(try ask("GET", "/api/user-profile", phone["accessToken"] as? String ?? "").status == 401)
+      #expect(try ask("GET", "/api/user-profile", own).status == 200)
+      #expect(
+        try await setting.queue.texts(
+          "SELECT detail ->> 'because' FROM analysis.audit_entry WHERE detail ? 'because' ORDER BY at"
+        )
+        .first == "a refresh token was used again")
     }
   }
 

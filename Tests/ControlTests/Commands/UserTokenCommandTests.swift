@@ -57,6 +57,50 @@ struct UserTokenCommandTests {
     }
   }
 
+  @Test("code prints a code for the user's app, of which the database has the hash alone, and its QR code")
+  func code() async throws {
+    try await withQueue(shards: 4) { (queue) async throws in
+      let user = try await queue.addUsers(1, inShard: 3)[0]
+      let made = await queue.control("users", "code", user, "--reason", "request 9")
+      #expect(made.code == .done, "\(made.messages)")
+      #expect(made.lines[0].hasPrefix("code for \(user), until 20"))
+      let code = try #require(LoginCode(made.lines[1]))
+      #expect(made.lines[1].wholeMatch(of: /([0-9A-HJKMNP-TV-Z]{4}-){4}3/) != nil && code.shard == 3)
+      #expect(
+        made.lines[2...].dropLast().allSatisfy { $0.count <= 80 && $0.hasPrefix("██") || $0.hasPrefix("▀▀") })
+      #expect(
+        try await queue.number(
+          """
+          SELECT analysis.gateway_begin_session(3::smallint, $1, $2, 'phone', sha256('a'), sha256('f'), sha256('t'))
+          """, [.bytes(code.hash), .text(user)]) == 1)
+      let list = await queue.control("users", "token", "list", user)
+      #expect(list.lines[1].contains("1  app: phone  valid"), "\(list.output)")
+      let traces =
+        "SELECT count(*)::int FROM analysis.audit_entry d WHERE to_jsonb(d)::text LIKE '%\(made.lines[1])%'"
+      #expect(try await queue.number(traces) == 0)
+      let audit = await queue.control("audit", "list", "--user", user, "--json")
+      for word in ["add_login_code", "begin_session", "request 9"] {
+        #expect(audit.output.contains(word), "\(word)")
+      }
+      #expect(await queue.control("users", "code", "nobody").code == .refused)
+      #expect(await queue.control("users", "code", user, "--json").output.contains(#""code":""#))
+    }
+  }
+
+  @Test("A QR code has its three corners and the light border that readers need")
+  func corners() throws {
+    let rows = try #require(QRCode("7K3M-Q9TX-2B4W-HN8R")).rows
+    #expect(rows.count == 29 && rows.allSatisfy { $0.count == 29 })
+    #expect(rows[0...3].joined().allSatisfy { !$0 } && rows[25...].joined().allSatisfy { !$0 })
+    let corner = ["XXXXXXX.", "X.....X.", "X.XXX.X.", "X.XXX.X.", "X.XXX.X.", "X.....X.", "XXXXXXX."]
+    for (top, left, isMirrored) in [(4, 4, false), (4, 17, true), (18, 4, false)] {
+      for (y, line) in corner.enumerated() {
+        let wanted = Array(isMirrored ? String(line.reversed()) : line).map { $0 == "X" }
+        #expect(Array(rows[top + y][left..<left + 8]) == wanted)
+      }
+    }
+  }
+
   @Test("What cannot be is refused with its exit code, and nothing is left")
   func refused() async throws {
     try await withQueue { (queue) async throws in

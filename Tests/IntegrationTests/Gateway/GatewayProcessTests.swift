@@ -2,6 +2,7 @@ import EventLoop
 import Foundation
 import HTTPTestSupport
 import HTTPTransfer
+import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
@@ -186,15 +187,24 @@ struct GatewayProcessTests {
       let (token, other) = (try await gateway.user("u1", plan: "free"), try await gateway.user("u2"))
       let image = try await picture()
       var jobs: [String] = []
-      for number in 1...5 {
+      for (number, reached) in [(1, nil), (2, nil), (3, nil), (4, "80"), (5, "100")] {
         let answer = try gateway.upload(image, token, headers: ["Idempotency-Key": "\(number)"])
         #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.headers["x-analysis-limit"] == "5")
+        #expect(answer.headers["x-analysis-remaining"] == "\(5 - number)")
+        #expect(answer.headers["x-analysis-limit-reached"] == reached)
+        let listed = try gateway.ask("GET", "/api/analyses", token)
+        #expect(listed.headers["x-analysis-remaining"] == "\(5 - number)")
         jobs.append(try #require(answer.json["id"] as? String))
       }
       let refused = try gateway.upload(image, token, headers: ["Idempotency-Key": "6"])
       let error = try refused.decoded(GuideError.self)
       #expect(refused.status == 429 && error.code == "ANALYSIS_LIMIT_EXCEEDED")
       #expect(error.message == "You've reached your analysis limit for this month.")
+      #expect(refused.headers["x-analysis-limit-reached"] == "100")
+      let profile = try gateway.ask("GET", "/api/user-profile", token)
+      #expect(profile.headers["x-analysis-limit-reached"] == "100")
+      #expect(try gateway.ask("GET", "/api/user-profile", other).headers["x-analysis-limit"] == nil)
       #expect(try await gateway.queue.units == 5)
       let stolen = try gateway.ask("GET", "/api/analyses/\(jobs[0])", other)
       #expect(stolen.status == 404 && !stolen.text.contains("confidence"))
@@ -286,6 +296,19 @@ struct GatewayProcessTests {
       _ = try answer.decoded(GuideAnswer.self)
       #expect(try await gateway.queue.count("image WHERE encrypted_by IS NULL") == 0)
       #expect(try await gateway.queue.count("image") == 1)
+      let job = try #require(answer.json["id"] as? String)
+      let photo = try gateway.ask("GET", "/api/analyses/\(job)/image", token)
+      #expect(photo.status == 200 && photo.headers["content-type"] == "image/jpeg")
+      #expect(photo.headers["cache-control"] == "no-store" && photo.body.starts(with: [0xFF, 0xD8, 0xFF]))
+      #expect(
+        try await gateway.queue.texts(
+          "SELECT object FROM analysis.audit_entry WHERE action = 'read_image' AND detail ->> 'reading' IS NOT NULL"
+        )
+          == ["job:\(job)"])
+      // A row of another user's, or one that was changed, is shown to nobody.
+      try await gateway.queue.execute("UPDATE analysis.image SET user_sha256 = sha256('other')")
+      let moved = try gateway.ask("GET", "/api/analyses/\(job)/image", token)
+      #expect(moved.status == 409 && moved.json["code"] as? String == "IMAGE_UNREADABLE", "\(moved.text)")
     }
   }
 
@@ -420,7 +443,12 @@ struct GatewayProcessTests {
   func shared() async throws {
     try await RunningGateway.with { gateway in
       let (owner, carer) = (try await gateway.user("u1"), try await gateway.user("u2"))
-      #expect(try gateway.upload(try await picture(), owner).status == 200)
+      let job = try #require(try gateway.upload(try await picture(), owner).json["id"] as? String)
+      func photo(_ token: String) throws -> Int {
+        try gateway.ask("GET", "/api/analyses/\(job)/image", token).status
+      }
+      let other = try await gateway.user("u3")
+      #expect(try photo(owner) == 200 && photo(carer) == 404 && photo(other) == 404)
       let made = try gateway.ask("POST", "/api/shares", owner, body: Array(#"{"carer":"u2"}"#.utf8))
       #expect(made.status == 201, "\(made.text)")
       let share = try #require(made.json["id"] as? String)
@@ -429,11 +457,24 @@ struct GatewayProcessTests {
       #expect(try gateway.ask("POST", "/api/shares/\(share)/accept", carer).status == 200)
       let read = try gateway.ask("GET", "/api/shared/\(share)/analyses", carer)
       #expect((read.json["analyses"] as? [Any])?.count == 1, "\(read.text)")
+      #expect(try photo(carer) == 200 && photo(other) == 404)
+      let seen =
+        "SELECT count(*)::int FROM analysis.audit_entry WHERE action = 'read_image' AND detail ->> 'share' = '\(share)'"
+      #expect(try await gateway.queue.number(seen) == 1)
       #expect((try gateway.ask("GET", "/api/shared", carer).json["shared"] as? [Any])?.count == 1)
       #expect((try gateway.ask("GET", "/api/shares", owner).json["shares"] as? [Any])?.count == 1)
       #expect(try gateway.ask("DELETE", "/api/shares/\(share)", owner).status == 200)
       #expect(try gateway.ask("GET", "/api/shared/\(share)/analyses", carer).status == 404)
+      #expect(try photo(carer) == 404)
       #expect(try gateway.ask("POST", "/api/shares/\(share)/accept", carer).status == 404)
+      // What came in by SQL is cleaned before it is shown: nobody has looked where it was taken.
+      let raw = try await picture()
+      #expect(raw.firstRange(of: Array("Exif".utf8)) != nil)
+      let submitted = try await gateway.queue.pool.query(
+        "SELECT job_id FROM analysis.submit_images('{u3}', '{throat}', ARRAY[$1::bytea])", [.bytes(raw)]
+      ).single().int64(0)
+      let clean = try gateway.ask("GET", "/api/analyses/\(submitted)/image", other)
+      #expect(clean.status == 200 && clean.body.firstRange(of: Array("Exif".utf8)) == nil)
       // Who is not there is answered as everybody else.
       let nobody = try gateway.ask("POST", "/api/shares", owner, body: Array(#"{"carer":"nobody"}"#.utf8))
       #expect(nobody.status == 201, "\(nobody.text)")

@@ -34,7 +34,7 @@ struct BillOfMaterialsTests {
     }
     for package in [
       "libpq5", "libcurl4", "libssl3", "libsodium23", "libturbojpeg0", "libjpeg62-turbo", "libpango-1.0-0",
-      "libxlsxwriter4",
+      "libxlsxwriter4", "libqrencode4",
       "libc6",
     ] {
       #expect(bill.contains("PackageName: \(package)\n"), "\(package)")

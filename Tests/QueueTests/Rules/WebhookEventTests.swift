@@ -62,6 +62,40 @@ struct WebhookEventTests {
     }
   }
 
+  @Test(
+    "are written when a user comes to 80 % and to all of the limit, by each way of submitting, and for no other"
+  )
+  func limits() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      for user in ["ann", "bob", "carl"] { try await queue.addUser(user, plan: "free") }
+      _ = try await add(queue, user: "ann")
+      _ = try await add(queue, user: "carl")
+      var jobs: [Int64] = []
+      for number in 1...6 {
+        for user in ["ann", "bob"] {
+          jobs += try await queue.submit([Ask(user, image: "photo \(number)")]).compactMap(\.job)
+        }
+      }
+      let events =
+        "SELECT state || ' ' || (job_id IS NULL) FROM analysis.webhook_event WHERE state > 3 ORDER BY id"
+      #expect(try await queue.texts(events) == ["4 true", "5 true"])
+      // A unit that comes back does not count, and is reached again.
+      _ = try await queue.cancel([jobs[0]])
+      _ = try await queue.create([Ask("ann", image: "once more")])
+      #expect(try await queue.texts(events) == ["4 true", "5 true", "5 true"])
+      // Many at once: the highest alone.
+      _ = try await queue.submit((1...7).map { Ask("carl", image: "photo \($0)") })
+      #expect(try await queue.count("webhook_event WHERE state = 4") == 1)
+      #expect(try await queue.count("webhook_event WHERE state = 5") == 3)
+      let told = try await queue.texts(
+        """
+        SELECT concat_ws(' ', o_state, o_detail ->> 'user', o_detail ->> 'percent')
+        FROM analysis.claim_deliveries(0::smallint, sha256('1'), '{}', 10, 10) WHERE o_job IS NULL ORDER BY o_event
+        """)
+      #expect(told == ["limit ann 80", "limit ann 100", "limit ann 100", "limit carl 100"])
+    }
+  }
+
   @Test("of a clinic are those of its users, and a user's own webhook has them too")
   func clinics() async throws {
     try await withQueue { (queue) async throws in

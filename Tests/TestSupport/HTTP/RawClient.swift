@@ -142,8 +142,9 @@ public final class RawClient {
 }
 
 extension RawClient {
-  /// Reads until a text has come, as one of an answer that does not end.
-  public func expect(_ text: String) throws {
+  /// Reads until a text has come, as one of an answer that does not end; answers what was read.
+  @discardableResult
+  public func expect(_ text: String) throws -> String {
     var read: [UInt8] = []
     while !String(decoding: read, as: UTF8.self).contains(text) {
       guard let bytes = more() else {
@@ -151,6 +152,7 @@ extension RawClient {
       }
       read += bytes
     }
+    return String(decoding: read, as: UTF8.self)
   }
 
   /// All that comes until the other side closes the connection.

@@ -133,6 +133,25 @@ struct WebhookTests {
     }
   }
 
+  @Test("that a limit was reached, with the user as the back-end calls them")
+  func limit() async throws {
+    try await withQueue { queue in
+      try await queue.addUser("ann \"a\"", plan: "free")
+      let ring = try KeyRing(at: 0)
+      let receiver = try WebhookReceiver()
+      _ = try await queue.addWebhook(receiver.url, user: "ann \"a\"", under: ring)
+      try await queue.submit(4, user: "ann \"a\"")
+      _ = try await drain(queue, try Backend(), ring)
+      let messages = receiver.messages.filter { $0["event"] == "limit.reached" }
+      #expect(messages.count == 1 && receiver.messages.count == 5)
+      let text = try #require(messages.first).text
+      let body = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+      let limit = try #require(body["limit"] as? [String: Any])
+      #expect(limit["user"] as? String == "ann \"a\"" && limit["percent"] as? Int == 80)
+      #expect((limit["month"] as? String)?.count == 7 && body["job"] == nil && body["state"] == nil)
+    }
+  }
+
   @Test("What is not taken comes again with the same number and body, and a new signature")
   func retried() async throws {
     try await withReceiver({ message in message.number == 1 ? (500, []) : (204, []) }) { scene in

@@ -118,3 +118,9 @@ CREATE OR REPLACE FUNCTION analysis.is_expiry(p_expires timestamptz) RETURNS boo
 LANGUAGE sql IMMUTABLE AS $$
   SELECT coalesce(p_expires < timestamptz '2600-01-01 00:00:00+00', true)
 $$;
+
+-- How many transactions ago a row was written, by the number that stands in it.
+CREATE OR REPLACE FUNCTION analysis.transactions_ago(p_next bigint, p_xmin xid) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT (p_next - p_xmin::text::bigint) & 4294967295
+$$;

@@ -97,8 +97,8 @@ BEGIN
       FROM analysis.usage u WHERE u.shard = a.shard AND u.user_id = a.user_id),
     'tokens', (
       SELECT coalesce(jsonb_agg(jsonb_build_object(
-        'token', t.number, 'label', t.label, 'added_at', t.created_at, 'expires_at', t.expires_at,
-        'revoked_at', t.revoked_at, 'last_used_on', t.last_used_on)
+        'token', t.number, 'label', t.label, 'added_at', t.created_at, 'expires_at', analysis.token_ends(t),
+        'session', t.family IS NOT NULL, 'revoked_at', t.revoked_at, 'last_used_on', t.last_used_on)
           ORDER BY t.number), '[]')
       FROM analysis.user_token t WHERE t.shard = a.shard AND t.user_id = a.user_id),
     'shares', analysis.shares_exported(a.shard, a.user_id),
@@ -109,10 +109,11 @@ BEGIN
       FROM analysis.webhook w WHERE w.shard = a.shard AND w.user_id = a.user_id),
     'told', (
       SELECT coalesce(jsonb_agg(jsonb_build_object(
-        'webhook', w.host, 'job', e.job_id::text, 'at', e.at, 'delivered_at', e.delivered_at)
+        'webhook', w.host, 'job', e.job_id::text, 'at', e.at, 'delivered_at', e.delivered_at,
+        'limit_percent', CASE e.state WHEN 4 THEN 80 WHEN 5 THEN 100 END)
           ORDER BY e.id), '[]')
       FROM analysis.webhook_event e JOIN analysis.webhook w ON w.id = e.webhook_id
-      WHERE e.shard = a.shard AND e.user_id = a.user_id AND e.job_id IS NOT NULL))
+      WHERE e.shard = a.shard AND e.user_id = a.user_id AND e.state <> 0))
   FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id);
 END $$;
 COMMENT ON FUNCTION analysis.export_user IS

@@ -1,6 +1,24 @@
 -- Units of the monthly quota: taken under the lock of the user's usage row, refunded by applying
 -- refunds. Without settings of their own are those that functions alone call, whose settings hold.
 
+-- What a user has used of a month: a unit whose refund is still to be applied does not count.
+CREATE OR REPLACE FUNCTION analysis.used_of(p_shard smallint, p_user_id bigint, p_period smallint)
+RETURNS int
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(
+      (SELECT u.used FROM analysis.usage u
+       WHERE u.shard = p_shard AND u.user_id = p_user_id AND u.period = p_period), 0)
+    - (SELECT count(*)::int FROM analysis.refund f
+       WHERE f.shard = p_shard AND f.user_id = p_user_id AND f.period = p_period)
+$$;
+
+-- Of how much of a limit a user is told: 80 or 100 percent, or 0. A limit of NULL is none.
+CREATE OR REPLACE FUNCTION analysis.limit_level(p_used int, p_limit int) RETURNS int
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN p_used > 0 AND p_used >= p_limit THEN 100
+    WHEN p_used > 0 AND p_used::bigint * 5 >= p_limit::bigint * 4 THEN 80 ELSE 0 END
+$$;
+
 -- Locks the usage rows of users and months, always in the same order, and makes those that are missing. The
 -- locks are held until the transaction ends. They also put in a row whoever submits for the same user and
 -- month, so that a key that an open submit has just used is waited for here.
@@ -104,6 +122,7 @@ DECLARE
   v_used int[];
   v_granted int[] := '{}';
   v_tight boolean;
+  v_reached int[];                     -- groups that come to 80 % or all of the limit
   v_groups int := cardinality(p_users);
 BEGIN
   -- 1. What each group's user has used. Where a limit would be hit, what is owed to the users is applied
@@ -134,6 +153,9 @@ BEGIN
       ELSE greatest(0, least(p_wanted[i], o_limit - v_used[i])) END;
     o_used := v_used[i] + o_granted;
     v_granted[i] := o_granted;
+    IF analysis.limit_level(o_used, o_limit) > analysis.limit_level(v_used[i], o_limit) THEN
+      v_reached := v_reached || i;
+    END IF;
     RETURN NEXT;
   END LOOP;
 
@@ -145,6 +167,9 @@ BEGIN
   GROUP BY w.user_id, w.period
   ON CONFLICT (shard, user_id, period) DO UPDATE SET used = u.used + EXCLUDED.used,
   refused = u.refused + EXCLUDED.refused;
+  IF v_reached IS NOT NULL THEN
+    PERFORM analysis.note_limit(p_shard, p_users[i], p_periods[i], p_limits[i]) FROM unnest(v_reached) i;
+  END IF;
 END $$;
 
 -- Applies the refunds of users whose usage rows the caller has locked: that lock is what makes a refund

@@ -5,8 +5,10 @@
 --
 --   add_token(p_shard smallint, p_user text, p_hash bytea, p_label text, p_expires timestamptz) -> int
 --   list_tokens(p_shard smallint, p_user text) -> o_number, o_label, o_created_at, o_created_by,
---     o_expires_at, o_revoked_at, o_last_used_on, o_state (valid, expired, revoked)
+--     o_expires_at, o_revoked_at, o_last_used_on, o_state (valid, expired, revoked), o_is_session
 --   revoke_tokens(p_shard smallint, p_user text, p_number int) -> int
+--
+-- A session of an app (sessions.sql) is a row of the same table, whose token changes.
 --
 -- What the gateway calls with a token is in 60_jobs/gateway.sql.
 
@@ -22,6 +24,35 @@ BEGIN
       AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen)));
 END $$;
 
+-- When a token or a session ends by itself; NULL: never.
+CREATE OR REPLACE FUNCTION analysis.token_ends(p_token analysis.user_token) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(p_token.renewable_until, p_token.expires_at)
+$$;
+
+-- Refuses what cannot be shown as the label of a token.
+CREATE OR REPLACE FUNCTION analysis.require_label(p_label text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    (length(p_label) BETWEEN 1 AND 100 AND p_label !~ analysis.hidden_characters()) IS NOT FALSE,
+    'a token''s label has 1 to 100 characters, and none that cannot be seen');
+END $$;
+
+-- The number of a user's next token. The caller has the user's account. Those that ended more than a year ago
+-- go: none of them has the greatest number, so that no number is given twice.
+CREATE OR REPLACE FUNCTION analysis.next_token(p_shard smallint, p_user_id bigint) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_last int := coalesce(
+    (SELECT max(t.number) FROM analysis.user_token t WHERE t.shard = p_shard AND t.user_id = p_user_id), 0);
+BEGIN
+  DELETE FROM analysis.user_token t
+  WHERE t.shard = p_shard AND t.user_id = p_user_id AND t.number < v_last
+    AND least(t.revoked_at, analysis.token_ends(t)) < clock_timestamp() - interval '1 year';
+  RETURN v_last + 1;
+END $$;
+
 -- Adds a token of a user, of which the caller gives the hash, and answers its number. NULL: there is no such
 -- user. A user has at most 100 tokens that are valid; those that ended more than a year ago go.
 CREATE OR REPLACE FUNCTION analysis.add_token(
@@ -34,9 +65,7 @@ DECLARE
 BEGIN
   PERFORM analysis.require_argument(
     octet_length(p_hash) = 32, 'a token is given as its SHA-256, of 32 bytes');
-  PERFORM analysis.require_argument(
-    (length(p_label) BETWEEN 1 AND 100 AND p_label !~ analysis.hidden_characters()) IS NOT FALSE,
-    'a token''s label has 1 to 100 characters, and none that cannot be seen');
+  PERFORM analysis.require_label(p_label);
   PERFORM analysis.require_date(p_expires);
   PERFORM analysis.require_argument((p_expires > v_now) IS NOT FALSE, 'a token expires at a time to come');
   PERFORM analysis.refuse_repeatable_read();
@@ -48,20 +77,15 @@ BEGIN
   END IF;
   PERFORM analysis.require_argument(
     (SELECT count(*) FROM analysis.user_token t
-     WHERE t.shard = p_shard AND t.user_id = v_user AND t.revoked_at IS NULL
+     WHERE t.shard = p_shard AND t.user_id = v_user AND t.revoked_at IS NULL AND t.family IS NULL
        AND (t.expires_at > v_now) IS NOT FALSE) < 100,
     'a user has at most 100 tokens that are valid: revoke those that are not used');
-  v_number := 1 + coalesce(
-    (SELECT max(t.number) FROM analysis.user_token t WHERE t.shard = p_shard AND t.user_id = v_user), 0);
+  v_number := analysis.next_token(p_shard, v_user);
   INSERT INTO analysis.user_token (
     shard, number, user_id, created_at, expires_at, created_by, label, hash)
   VALUES (p_shard, v_number, v_user, v_now, p_expires, session_user, p_label, p_hash)
   ON CONFLICT (shard, hash) DO NOTHING;
   PERFORM analysis.require_argument(FOUND, 'a token of this shard has this hash already');
-  -- None of them has the greatest number, so that no number is given twice.
-  DELETE FROM analysis.user_token t
-  WHERE t.shard = p_shard AND t.user_id = v_user AND t.number < v_number
-    AND least(t.revoked_at, t.expires_at) < v_now - interval '1 year';
   PERFORM analysis.audit_add(
     'add_token', 'user:' || v_user,
     jsonb_strip_nulls(jsonb_build_object('token', v_number, 'expires', analysis.audit_time(p_expires))));
@@ -74,16 +98,17 @@ COMMENT ON FUNCTION analysis.add_token IS
 CREATE OR REPLACE FUNCTION analysis.list_tokens(p_shard smallint, p_user text)
 RETURNS TABLE (
   o_number int, o_label text, o_created_at timestamptz, o_created_by text, o_expires_at timestamptz,
-  o_revoked_at timestamptz, o_last_used_on text, o_state text)
+  o_revoked_at timestamptz, o_last_used_on text, o_state text, o_is_session boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
   RETURN QUERY
-  SELECT t.number, t.label, t.created_at, t.created_by::text, t.expires_at, t.revoked_at,
+  SELECT t.number, t.label, t.created_at, t.created_by::text, analysis.token_ends(t), t.revoked_at,
     to_char(t.last_used_on, 'YYYY-MM-DD'),
-    CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN t.expires_at <= clock_timestamp() THEN 'expired'
-      ELSE 'valid' END
+    CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked'
+      WHEN analysis.token_ends(t) <= clock_timestamp() THEN 'expired' ELSE 'valid' END,
+    t.family IS NOT NULL
   FROM analysis.account a
   JOIN analysis.user_token t ON t.shard = a.shard AND t.user_id = a.user_id
   WHERE a.shard = p_shard AND a.user_ref = normalize(p_user)
@@ -91,7 +116,27 @@ BEGIN
   ORDER BY t.number;
 END $$;
 COMMENT ON FUNCTION analysis.list_tokens IS
-  'Answers the tokens of a user, without their hashes.';
+  'Answers the tokens and sessions of a user, without their hashes.';
+
+-- Ends those of a user's tokens and sessions that are among the numbers and valid; answers how many.
+CREATE OR REPLACE FUNCTION analysis.end_tokens(
+  p_shard smallint, p_user_id bigint, p_numbers int[], p_detail jsonb) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_ended int[];
+BEGIN
+  WITH ended AS (
+    UPDATE analysis.user_token t SET revoked_at = clock_timestamp()
+    WHERE t.shard = p_shard AND t.user_id = p_user_id AND t.number = ANY (p_numbers)
+      AND t.revoked_at IS NULL AND (analysis.token_ends(t) > clock_timestamp()) IS NOT FALSE
+    RETURNING t.number)
+  SELECT coalesce(array_agg(e.number ORDER BY e.number), '{}') INTO v_ended FROM ended e;
+  IF cardinality(v_ended) > 0 THEN
+    PERFORM analysis.audit_add(
+      'revoke_token', 'user:' || p_user_id, p_detail || jsonb_build_object('tokens', to_jsonb(v_ended)));
+  END IF;
+  RETURN cardinality(v_ended);
+END $$;
 
 -- Revokes a token of a user, or all (p_number NULL), and answers how many were valid. NULL: there is no such
 -- user, or no token of this number. What the gateway has begun with a token goes on; its next call is
@@ -100,24 +145,18 @@ CREATE OR REPLACE FUNCTION analysis.revoke_tokens(p_shard smallint, p_user text,
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_user bigint := analysis.user_seen(p_shard, p_user);
-  v_revoked int[];
+  v_numbers int[] := ARRAY(
+    SELECT t.number FROM analysis.user_token t
+    WHERE t.shard = p_shard AND t.user_id = v_user AND (p_number IS NULL OR t.number = p_number));
 BEGIN
-  IF v_user IS NULL OR p_number IS NOT NULL AND NOT EXISTS (
-    SELECT FROM analysis.user_token t
-    WHERE t.shard = p_shard AND t.user_id = v_user AND t.number = p_number) THEN
+  IF v_user IS NULL OR p_number IS NOT NULL AND v_numbers = '{}' THEN
     RETURN NULL;
   END IF;
-  WITH revoked AS (
-    UPDATE analysis.user_token t SET revoked_at = clock_timestamp()
-    WHERE t.shard = p_shard AND t.user_id = v_user AND (p_number IS NULL OR t.number = p_number)
-      AND t.revoked_at IS NULL AND (t.expires_at > clock_timestamp()) IS NOT FALSE
-    RETURNING t.number)
-  SELECT coalesce(array_agg(r.number ORDER BY r.number), '{}') INTO v_revoked FROM revoked r;
-  IF cardinality(v_revoked) > 0 THEN
-    PERFORM analysis.audit_add(
-      'revoke_token', 'user:' || v_user, jsonb_build_object('tokens', to_jsonb(v_revoked)));
+  -- A code that was not used yet would begin another session.
+  IF p_number IS NULL THEN
+    DELETE FROM analysis.login_code c WHERE c.shard = p_shard AND c.user_id = v_user;
   END IF;
-  RETURN cardinality(v_revoked);
+  RETURN analysis.end_tokens(p_shard, v_user, v_numbers, '{}');
 END $$;
 COMMENT ON FUNCTION analysis.revoke_tokens IS
   'Revokes a token of a user, or all of them; answers how many were valid.';

@@ -4,6 +4,22 @@
 -- least once: a worker takes events for two minutes, sends them, and stores what came of it. Those of one
 -- that was lost meanwhile come back, with the same numbers.
 
+-- The webhooks that are on of a user and of the user's clinic.
+CREATE OR REPLACE FUNCTION analysis.webhooks_of(p_shard smallint, p_user_id bigint)
+RETURNS TABLE (id int)
+LANGUAGE sql STABLE AS $$
+  SELECT w.id
+  FROM (
+    SELECT k.clinic_id FROM analysis.account k
+    WHERE k.shard = p_shard AND k.user_id = p_user_id AND k.erased_at IS NULL OFFSET 0) a
+  CROSS JOIN LATERAL (
+    SELECT k.id FROM analysis.webhook k
+    WHERE k.clinic_id = a.clinic_id AND k.off_at IS NULL
+    UNION ALL
+    SELECT k.id FROM analysis.webhook k
+    WHERE k.shard = p_shard AND k.user_id = p_user_id AND k.off_at IS NULL) w
+$$;
+
 -- Writes the events for webhooks of jobs that have ended. Called where one is on.
 CREATE OR REPLACE FUNCTION analysis.note_endings(
   p_shard smallint, p_state smallint, p_at timestamptz, p_jobs bigint[], p_periods smallint[],
@@ -12,16 +28,23 @@ LANGUAGE sql AS $$
   INSERT INTO analysis.webhook_event (shard, state, period, webhook_id, job_id, user_id, at, due_at)
   SELECT p_shard, p_state, t.period, w.id, t.job_id, t.user_id, p_at, p_at
   FROM unnest(p_jobs, p_periods, p_users) t(job_id, period, user_id)
-  CROSS JOIN LATERAL (
-    SELECT k.clinic_id FROM analysis.account k
-    WHERE k.shard = p_shard AND k.user_id = t.user_id AND k.erased_at IS NULL OFFSET 0) a
-  CROSS JOIN LATERAL (
-    SELECT k.id FROM analysis.webhook k
-    WHERE k.clinic_id = a.clinic_id AND k.off_at IS NULL
-    UNION ALL
-    SELECT k.id FROM analysis.webhook k
-    WHERE k.shard = p_shard AND k.user_id = t.user_id AND k.off_at IS NULL) w
+  CROSS JOIN LATERAL analysis.webhooks_of(p_shard, t.user_id) w
   ORDER BY t.job_id, w.id
+$$;
+
+-- Writes the events for webhooks that a user has come to 80 % or to all of a month's limit, by what is used
+-- of it now. Called where a unit was taken that seems to have reached one of the two.
+CREATE OR REPLACE FUNCTION analysis.note_limit(
+  p_shard smallint, p_user_id bigint, p_period smallint, p_limit int) RETURNS void
+LANGUAGE sql AS $$
+  INSERT INTO analysis.webhook_event (shard, state, period, webhook_id, user_id, at, due_at)
+  SELECT p_shard, CASE l.level WHEN 80 THEN 4 ELSE 5 END, p_period, w.id, p_user_id, n.now, n.now
+  FROM (SELECT clock_timestamp() AS now) n
+  CROSS JOIN LATERAL (
+    SELECT analysis.limit_level(analysis.used_of(p_shard, p_user_id, p_period), p_limit) AS level) l
+  CROSS JOIN LATERAL analysis.webhooks_of(p_shard, p_user_id) w
+  WHERE l.level > 0
+  ORDER BY w.id
 $$;
 
 -- The same of jobs of leases whose results were stored.
@@ -82,18 +105,28 @@ LANGUAGE sql STABLE AS $$
     AND r.condition_count IS NOT NULL
 $$;
 
+-- Which limit a user has reached, as it is sent.
+CREATE OR REPLACE FUNCTION analysis.limit_sent(
+  p_shard smallint, p_user_id bigint, p_period smallint, p_state smallint) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object(
+    'user', a.user_ref, 'month', analysis.period_text(p_period),
+    'percent', CASE p_state WHEN 4 THEN 80 ELSE 100 END)
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id
+$$;
+
 -- Takes events of a shard that are due, for two minutes: of at most p_webhooks webhooks, those first that
 -- were not told anything for the longest time, so that slow ones with many events do not keep the others
 -- waiting; and at most p_each of one; none of those in p_busy, to which the worker is sending already. A
 -- webhook that failed last is sent one alone, by one worker.
 --
--- Without what a person is called: of a job its number, and what was found only where the webhook has
--- findings. NULL for what is gone.
+-- Of a job its number, without what a person is called, and what was found only where the webhook has
+-- findings; of a limit what the back-end calls the user, who pays. NULL for what is gone.
 CREATE OR REPLACE FUNCTION analysis.claim_deliveries(
   p_shard smallint, p_worker bytea, p_busy int[], p_webhooks int, p_each int)
 RETURNS TABLE (
   o_webhook int, o_event bigint, o_url text, o_secret bytea, o_job bigint, o_state text, o_at timestamptz,
-  o_attempts smallint, o_findings jsonb)
+  o_attempts smallint, o_detail jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET lock_timeout = '2s' SET timezone = 'UTC'
 AS $$
@@ -141,11 +174,12 @@ BEGIN
       FOR UPDATE SKIP LOCKED) f
     WHERE u.shard = p_shard AND u.id = f.id
       AND (d.failures = 0 OR d.id IN (SELECT p.id FROM probed p))
-    RETURNING u.webhook_id, u.id, d.url, d.secret, u.job_id, u.period, u.state, u.at, u.attempts,
+    RETURNING u.webhook_id, u.id, d.url, d.secret, u.job_id, u.user_id, u.period, u.state, u.at, u.attempts,
       d.has_findings)
   SELECT t.webhook_id, t.id, t.url, t.secret, t.job_id,
-    (ARRAY['test', 'succeeded', 'cancelled', 'dead'])[t.state + 1], t.at, t.attempts,
-    CASE WHEN t.has_findings AND t.state = 1 THEN analysis.findings_sent(p_shard, t.period, t.job_id) END
+    (ARRAY['test', 'succeeded', 'cancelled', 'dead', 'limit', 'limit'])[t.state + 1], t.at, t.attempts,
+    CASE WHEN t.has_findings AND t.state = 1 THEN analysis.findings_sent(p_shard, t.period, t.job_id)
+      WHEN t.state > 3 THEN analysis.limit_sent(p_shard, t.user_id, t.period, t.state) END
   FROM taken t
   ORDER BY t.webhook_id, t.id;
 END $$;

@@ -322,4 +322,7 @@ BEGIN
   END IF;
   o_used := o_used + 1;
   o_job := analysis.enqueue_single(p_shard, p_one, p_rules, v_job);
+  IF analysis.limit_level(o_used, o_limit) > analysis.limit_level(o_used - 1, o_limit) THEN
+    PERFORM analysis.note_limit(p_shard, v_job.user_id, o_period, o_limit);
+  END IF;
 END $$;

@@ -52,13 +52,7 @@ BEGIN
     analysis.period_begins(m.period, a.zone, a.anchors), a.zone, p.backend_subscription, v_token.o_number
   FROM analysis.account a
   CROSS JOIN LATERAL (SELECT analysis.period_at(v_now, a.zone, a.anchors) AS period) m
-  -- A unit whose refund is still to be applied does not count as used.
-  CROSS JOIN LATERAL (
-    SELECT coalesce(
-        (SELECT k.used FROM analysis.usage k
-         WHERE k.shard = a.shard AND k.user_id = a.user_id AND k.period = m.period), 0)
-      - (SELECT count(*)::int FROM analysis.refund f
-         WHERE f.shard = a.shard AND f.user_id = a.user_id AND f.period = m.period) AS used) u
+  CROSS JOIN LATERAL (SELECT analysis.used_of(a.shard, a.user_id, m.period) AS used) u
   LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, v_now) l ON true
   CROSS JOIN LATERAL (SELECT CASE WHEN l.plan_id IS NULL THEN 0 ELSE l.monthly_limit END AS quota) q
   LEFT JOIN analysis.plan n ON n.id = l.plan_id
@@ -88,20 +82,14 @@ END $$;
 COMMENT ON FUNCTION analysis.gateway_set_profile IS
   'Changes name and e-mail address of the user of a token.';
 
--- Ends the token with which it is called.
+-- Ends the token, or the session, with which it is called.
 CREATE OR REPLACE FUNCTION analysis.gateway_log_out(p_shard smallint, p_token bytea) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
 BEGIN
-  UPDATE analysis.user_token t SET revoked_at = clock_timestamp()
-  WHERE t.shard = p_shard AND t.user_id = v_token.o_user_id AND t.number = v_token.o_number
-    AND t.revoked_at IS NULL;
-  IF FOUND THEN
-    PERFORM analysis.audit_add(
-      'revoke_token', 'user:' || v_token.o_user_id,
-      jsonb_build_object('tokens', jsonb_build_array(v_token.o_number), 'token', v_token.o_number));
-  END IF;
+  PERFORM analysis.end_tokens(
+    p_shard, v_token.o_user_id, ARRAY[v_token.o_number], jsonb_build_object('token', v_token.o_number));
 END $$;
 COMMENT ON FUNCTION analysis.gateway_log_out IS
   'Ends the token with which it is called.';

@@ -35,12 +35,6 @@ LANGUAGE sql STABLE AS $$
      ORDER BY d.shard, d.lane, d.run_at, d.job_id LIMIT p_ahead)) w
 $$;
 
--- How many transactions ago a row was written, by the number that stands in it.
-CREATE OR REPLACE FUNCTION analysis.transactions_ago(p_next bigint, p_xmin xid) RETURNS bigint
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT (p_next - p_xmin::text::bigint) & 4294967295
-$$;
-
 -- The newest jobs of some shards by number, from p_after on, at most p_limit of each month and in all.
 -- Numbers are drawn before the commit, 64 at a time by each session: so a look goes back behind p_seen, the
 -- last that the one before has seen, and takes of that what was written at most p_ago transactions ago.

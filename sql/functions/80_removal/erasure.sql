@@ -33,8 +33,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Removes who a person is: profile, tokens, shares and keys; account and closed statements have a number
--- instead of the name. Answers whether they had not been erased before.
+-- Removes who a person is: profile, tokens, codes, shares and keys; account and closed statements have a
+-- number instead of the name. Answers whether they had not been erased before.
 CREATE OR REPLACE FUNCTION analysis.erase_identity(
   p_shard smallint, p_user_id bigint, OUT o_is_first boolean, OUT o_profile bigint, OUT o_keys bigint,
   OUT o_lines bigint,
@@ -48,6 +48,7 @@ BEGIN
   GET DIAGNOSTICS o_profile = ROW_COUNT;
   DELETE FROM analysis.renamed r WHERE r.shard = p_shard AND r.user_id = p_user_id;
   DELETE FROM analysis.user_token t WHERE t.shard = p_shard AND t.user_id = p_user_id;
+  DELETE FROM analysis.login_code c WHERE c.shard = p_shard AND c.user_id = p_user_id;
   PERFORM analysis.erase_shares(p_shard, p_user_id);
   DELETE FROM analysis.idem i WHERE i.shard = p_shard AND i.user_id = p_user_id;
   GET DIAGNOSTICS o_keys = ROW_COUNT;

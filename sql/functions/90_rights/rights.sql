@@ -36,7 +36,8 @@ LANGUAGE sql IMMUTABLE AS $$
       '{}'),
     ('usage',
       ARRAY[
-        'period_start', 'statement_due', 'usage_report', 'usage_lines', 'billed_lines', 'usage_groups', 'summary_report',
+        'period_start', 'statement_due', 'usage_report', 'usage_lines', 'billed_lines', 'usage_groups',
+        'summary_report',
         'month_facts', 'due_months', 'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans',
         'list_months'],
       ARRAY[
@@ -86,7 +87,8 @@ LANGUAGE sql IMMUTABLE AS $$
         'gateway_jobs', 'gateway_ended', 'gateway_open_results', 'gateway_open_history',
         'gateway_results', 'gateway_share_request', 'gateway_share_accept', 'gateway_share_list',
         'gateway_share_revoke', 'gateway_shared', 'gateway_open_shared', 'gateway_shared_results',
-        'notify_workers', 'image_rules'],
+        'gateway_begin_session', 'gateway_renew_session', 'gateway_sessions', 'gateway_end_sessions',
+        'gateway_open_picture', 'gateway_picture', 'gateway_events', 'notify_workers', 'image_rules'],
       '{}')
 $$;
 
@@ -124,7 +126,8 @@ LANGUAGE sql IMMUTABLE AS $$
         'set_clinic', 'set_product', 'user_pictures', 'assign_clinic', 'grant_clinics', 'revoke_clinics',
         'lift_clinics', 'await_submits', 'audit_key', 'preview_setting', 'set_setting', 'add_webhook',
         'remove_webhook', 'test_webhook', 'webhook_event_state', 'replay_webhook', 'list_webhooks',
-        'add_token', 'list_tokens', 'revoke_tokens', 'request_share', 'list_shares', 'revoke_share'],
+        'add_token', 'list_tokens', 'revoke_tokens', 'add_login_code', 'request_share', 'list_shares',
+        'revoke_share'],
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
         'plan_limit', 'clinic', 'clinic_viewer', 'usage']),

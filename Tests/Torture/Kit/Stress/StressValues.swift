@@ -83,6 +83,8 @@ enum StressValues {
     "p_periods": ["{month}"], "p_before_period": ["NULL", "{month}"], "p_worker": ["{secret}"],
     "p_lease": ["{lease}"],
     "p_leases": ["{lease}"], "p_token": ["{token}"], "p_tokens": ["{token}"], "p_hash": ["{token}"],
+    "p_code": ["{token}"], "p_family": ["{token}"], "p_turn": ["{token}"], "p_next": ["{token}"],
+    "p_session": ["NULL", "1"],
     "p_batch": ["{batch}", "NULL"], "p_batches": ["{batch}"], "p_webhook": ["{webhook}"],
     "p_share": ["{share}"],
     "p_events": ["{event}"], "p_clinic": ["{clinic}", "NULL"], "p_clinics": ["{clinic}"],
