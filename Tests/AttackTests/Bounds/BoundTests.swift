@@ -106,7 +106,7 @@ struct BoundTests {
     "submit_image.p_key", "submit_image.p_at", "submit_image.p_expires",
     "submit_images.p_keys", "submit_images.p_priorities", "submit_images.p_at", "submit_images.p_expires",
     "submit_images.p_batch", "submit_images.p_references",
-    "gateway_submit.p_image", "gateway_submit.p_size", "gateway_submit.p_key",
+    "gateway_submit.p_image", "gateway_submit.p_size",
     "gateway_submit.p_encrypted_by", "gateway_submit.p_wrapped_key",
     "add_token.p_label", "add_token.p_expires", "revoke_tokens.p_number",
     "tick.p_vt",

@@ -51,10 +51,10 @@ extension SQLAttack {
     SQLAttack(
       .gateway, "learns of another's job by sending the same photo without a key",
       """
-      SELECT o_outcome FROM analysis.gateway_submit(0::smallint, sha256('ann'), 'ann-north', 1::smallint,
-        sha256(convert_to('confided sue-south', 'UTF8')), convert_to('confided sue-south', 'UTF8'), NULL, NULL, NULL,
-        NULL)
-      """, .answers("(created)")),
+      SELECT 1 / (o_outcome <> 'created')::int FROM analysis.gateway_submit(0::smallint, sha256('ann'), 'ann-north',
+        1::smallint, sha256(convert_to('confided sue-south', 'UTF8')), convert_to('confided sue-south', 'UTF8'), NULL,
+        NULL, NULL, NULL)
+      """, .refused("22012")),
     SQLAttack(
       .gateway, "asks which of others' jobs have ended",
       """

@@ -221,8 +221,9 @@ struct MigratorTests {
         return [try await first.query("SELECT pg_backend_pid()").single().int32(0), second]
       }
       let (waits, heard) = AsyncStream<MigrationWait>.makeStream()
+      // Who is in the way is looked for meanwhile.
       let migrator = Migrator(
-        other, source: change.source, lockTimeout: .milliseconds(200), pause: { .milliseconds(50) })
+        other, source: change.source, lockTimeout: .seconds(1), pause: { .milliseconds(50) })
       let migrating = try await queue.pool.transaction { holder in
         let own = try await holder.query(
           "SELECT pg_backend_pid(), session_user::text, (SELECT count(*) FROM analysis.job_status)"
