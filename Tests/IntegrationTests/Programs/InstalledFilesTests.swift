@@ -21,8 +21,10 @@ struct InstalledFilesTests {
   /// The commands directly below one, as its help lists them.
   private static func commands(below path: [String]) async throws -> [[String]] {
     let help = try await control(path + ["--help"])
-    let list = help.components(separatedBy: "\n\n").first { $0.hasPrefix("Subcommands:\n") } ?? ""
-    return list.split(separator: "\n").dropFirst().compactMap {
+    // Those of the program stand under several headings.
+    let sections = help.components(separatedBy: "\n\n").drop { !$0.hasPrefix("Usage:\n") }.dropFirst()
+    let lists = sections.prefix { !$0.hasPrefix("Options:\n") }.filter { !$0.hasPrefix("Arguments:\n") }
+    return lists.flatMap { $0.split(separator: "\n").dropFirst() }.compactMap {
       $0.firstMatch(of: /^  ([a-z-]+)( |$)/)?.output.1
     }
     .map(String.init).filter { !["help", "completions"].contains($0) }.map { path + [$0] }
