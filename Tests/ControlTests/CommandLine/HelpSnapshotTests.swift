@@ -55,8 +55,8 @@ struct HelpSnapshotTests {
                        until it is stopped.
 
         People:
-          users        Add users, look at them, set plan, zone, months and name, and
-                       make their tokens.
+          users        Add users, look at them, set plan, zone, months and name, and let
+                       their apps in.
           clinics      Add clinics, give users to them, and say which database role sees
                        which.
           share        Let a clinician or a carer read a user's analyses.
@@ -158,13 +158,13 @@ struct HelpSnapshotTests {
         that failed while --wait waited; --verbose prints one for each image, --json
         always.
 
-        A picture that its user has submitted this month as the same type, under another
-        key, is paid for; to submit it again costs another unit. So the pictures of
-        users who have jobs this month are looked at first. On a terminal the command
-        asks; elsewhere nothing is submitted and the exit code is 9, unless --again or
-        --only-new says what is meant. Jobs that died or were cancelled cost nothing and
-        do not count. A picture that is here several times for one user and type is one
-        job, unless --again is given; the summary says how many there were.
+        A picture that its user has submitted this month, or within a day, as the same
+        type and under another key, is paid for; to submit it again costs another unit.
+        So the pictures of users who have such jobs are looked at first. On a terminal
+        the command asks; elsewhere nothing is submitted and the exit code is 9, unless
+        --again or --only-new says what is meant. Jobs that died or were cancelled cost
+        nothing and do not count. A picture that is here several times for one user and
+        type is one job, unless --again is given; the summary says how many there were.
 
         A manifest is CSV (RFC 4180, with a header; its cells may be separated by
         semicolons) or JSON Lines, with these columns or members: file, url, user, type,

@@ -34,7 +34,8 @@ struct PaidBeforeTests {
       let refused = await queue.control.run(submit)
       #expect(refused.code == .paidBefore)
       #expect(
-        refused.messages.contains("3 of 4 were submitted this month under another key, and are paid for."))
+        refused.messages.contains(
+          "3 of 4 were submitted this month, or within a day, under another key, and are paid for."))
       #expect(refused.messages.contains("--again"))
       #expect(try await jobs(queue) == 3)
       let new = await queue.control.run(submit + ["--only-new"])

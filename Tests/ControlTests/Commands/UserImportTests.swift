@@ -75,7 +75,8 @@ struct UserImportTests {
       let few = await control("users", "import", files.path("few.csv"), "--json")
       #expect(few.code == .done)
       #expect(
-        few.output.contains(#""outcome":"updated","message":null,"changed":["plan"]},{"line":4"#),
+        few.output.contains(
+          #""outcome":"updated","message":null,"changed":["plan"],"not_taken":[]},{"line":4"#),
         "\(few.output)")
       #expect(await control("users", "show", "u1").output.contains("Premium (premium)"))
     }

@@ -191,6 +191,8 @@ struct PageTests {
         clock.pass(.seconds(61))
         #expect(try served.get("/usage/user-picture?user=bob").body == stored.body)
         try await queue.execute("SELECT analysis.set_clinic('north', 'pharmacy', NULL, NULL, NULL, NULL)")
+        #expect(try served.get("/usage/user-picture?user=bob").body == stored.body, "it has no other logo")
+        try await queue.execute("SELECT analysis.assign_clinic(0::smallint, 'bob', NULL)")
         let drawn = try served.get("/usage/user-picture?user=bob")
         #expect(drawn.headers["content-type"] == "image/svg+xml" && drawn.text.contains(">B</text>"))
         for path in [

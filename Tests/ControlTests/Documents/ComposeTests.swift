@@ -41,7 +41,9 @@ struct ComposeTests {
     _ = try tool.parse(Array(words.dropFirst()), environment: variables)
     let path = Array(words.prefix { !$0.hasPrefix("-") })
     let roles = CommandRoles.roles(for: path.dropFirst().joined(separator: " "))
-    return (tool.text(of: .help(path)), path.count > 1 ? roles : DatabaseRole.allCases)
+    return (
+      tool.text(of: .help(path)) + tool.text(of: .options), path.count > 1 ? roles : DatabaseRole.allCases
+    )
   }
 
   @Test("each service gives its program options and variables that it knows")
