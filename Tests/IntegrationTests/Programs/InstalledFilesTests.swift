@@ -24,10 +24,9 @@ struct InstalledFilesTests {
     // Those of the program stand under several headings.
     let sections = help.components(separatedBy: "\n\n").drop { !$0.hasPrefix("Usage:\n") }.dropFirst()
     let lists = sections.prefix { !$0.hasPrefix("Options:\n") }.filter { !$0.hasPrefix("Arguments:\n") }
-    return lists.flatMap { $0.split(separator: "\n").dropFirst() }.compactMap {
-      $0.firstMatch(of: /^  ([a-z-]+)( |$)/)?.output.1
-    }
-    .map(String.init).filter { !["help", "completions"].contains($0) }.map { path + [$0] }
+    let lines: [Substring] = lists.flatMap { $0.split(separator: "\n").dropFirst() }
+    let names = lines.compactMap { $0.firstMatch(of: /^  ([a-z-]+)( |$)/).map { String($0.output.1) } }
+    return names.filter { !["help", "completions"].contains($0) }.map { path + [$0] }
   }
 
   @Test(
