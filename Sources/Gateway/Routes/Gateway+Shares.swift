@@ -53,8 +53,8 @@ extension Gateway {
       throw APIFailure.missingBody
     }
     let (clinician, carer) = (body["clinician"]?.text, body["carer"]?.text)
-    guard (body["clinician"] == nil) != (body["carer"] == nil), (clinician == nil) != (carer == nil),
-      ![clinician, carer].contains(where: { $0?.contains("\0") ?? false })
+    guard body.has("clinician") != body.has("carer"), let name = clinician ?? carer, !name.isEmpty,
+      !name.contains("\0")
     else {
       throw APIFailure(400, "A share names a clinician or a carer.", code: "INVALID_SHARE")
     }

@@ -480,7 +480,10 @@ struct GatewayProcessTests {
       #expect(nobody.status == 201, "\(nobody.text)")
       let wrong = try gateway.ask("POST", "/api/shares", owner, body: Array(#"{"carer":"u1"}"#.utf8))
       #expect(wrong.status == 400 && wrong.json["code"] as? String == "INVALID_SHARE", "\(wrong.text)")
-      #expect(try gateway.ask("POST", "/api/shares", owner, body: Array("{}".utf8)).status == 400)
+      for body in ["{}", #"{"carer":""}"#, #"{"carer":"u2","clinician":null}"#, #"{"carer":7}"#] {
+        #expect(
+          try gateway.ask("POST", "/api/shares", owner, body: Array(body.utf8)).status == 400, "\(body)")
+      }
       // When it ends is said as on the command line.
       let brief = try gateway.ask(
         "POST", "/api/shares", owner, body: Array(#"{"carer":"u2","expires":"30d"}"#.utf8))
