@@ -178,7 +178,7 @@ let package = Package(
       "GatewayTests",
       [
         "Support", "EventLoop", "PostgreSQL", "HTTPServing", "Queue", "Images", "Gateway", "HTTPTestSupport",
-        "TestSupport",
+        "TestSupport", "QueueTestSupport",
       ]),
     tests(
       "ControlTests",

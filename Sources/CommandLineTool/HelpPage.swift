@@ -26,18 +26,18 @@ struct HelpPage {
 
   var text: String {
     let isGroup = !command.subcommands.isEmpty
+    // A group's own text comes first, and a command's examples.
+    let beginning = isGroup ? [discussion, examples, usage] : [examples, usage, discussion]
+    let arguments = list("Arguments", command.arguments.map { ($0.synopsis, $0.fullHelp) })
+    let options = list(
+      "Options", entries(isGroup && commands.count == 1 ? [] : command.options) + builtInOptions)
+    let ofGroups = commands.dropFirst().dropLast().map {
+      list("Options of every subcommand of '\($0.name)'", entries($0.options))
+    }
+    let exitCodes = list("Exit codes", command.exitCodes.map { (String($0.code), $0.sentence) })
     return page(
-      [wrapped("\(name): \(command.abstract)", to: width)] + (isGroup ? [discussion] : [])
-        + [examples, usage] + (isGroup ? [] : [discussion]) + [
-          list("Arguments", command.arguments.map { ($0.synopsis, $0.fullHelp) })
-        ] + subcommands + [
-          list("Options", entries(isRootOfGroup ? [] : command.options) + builtInOptions)
-        ]
-        + commands.dropFirst().dropLast().map {
-          list("Options of every subcommand of '\($0.name)'", entries($0.options))
-        } + [
-          optionsOfEveryCommand, list("Exit codes", command.exitCodes.map { (String($0.code), $0.sentence) }),
-        ])
+      [wrapped("\(name): \(command.abstract)", to: width)] + beginning + [arguments] + subcommands + [options]
+        + ofGroups + [optionsOfEveryCommand, exitCodes])
   }
 
   /// The subcommands alone, a line or two each.
@@ -56,8 +56,6 @@ struct HelpPage {
   private func page(_ sections: [[String]]) -> String {
     sections.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") }.joined(separator: "\n\n") + "\n"
   }
-
-  private var isRootOfGroup: Bool { commands.count == 1 && !command.subcommands.isEmpty }
 
   private var optionsOfEveryCommand: [String] {
     let options = commands[0].options.filter { !$0.isHidden }.map(\.spelling)

@@ -16,9 +16,8 @@ public final class Gateway: Sendable {
   let readings: RateLimit
   /// Photos that come in or are being stored.
   let uploads = OpenByUser(atMost: 8)
-  /// Photos that are being read, or sent to apps: of each user, and of all together.
-  let pictures = OpenByUser(atMost: 4)
-  let allPictures: OpenByUser
+  /// Photos that are being read, or sent to apps.
+  let pictures: OpenByUser
   /// Apps that listen to events.
   let listeners = OpenByUser(atMost: 20)
   let waits: AnalysisWaits
@@ -54,7 +53,7 @@ public final class Gateway: Sendable {
     users = KnownUsers(database, life: configuration.userLife)
     rate = RateLimit(eachMinute: configuration.uploadsEachMinute)
     readings = RateLimit(eachMinute: configuration.readingsEachMinute)
-    allPictures = OpenByUser(atMost: max(4, configuration.photoMemory / 10_000_000))
+    pictures = OpenByUser(atMost: 4, inAll: max(4, configuration.photoMemory / 10_000_000))
     events = HTTPEvents(atMost: max(1000, configuration.clients / 2))
     userEvents = UserEvents(database, events, log, meters, lookEvery: configuration.eventsEvery)
     waits = AnalysisWaits(database, log, meters, lookEvery: configuration.lookEvery)

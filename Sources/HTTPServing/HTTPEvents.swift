@@ -7,7 +7,7 @@ public final class HTTPEvents: Sendable {
   private struct State {
     var isClosed = false
     var count = 0
-    /// By topic: one who is told something of it costs nothing where thousands listen to others.
+    /// By topic: what is sent to one costs nothing for thousands who listen to others.
     var listeners: [String: [EventQueue]] = [:]
   }
 

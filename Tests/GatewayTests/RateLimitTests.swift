@@ -58,6 +58,15 @@ struct RateLimitTests {
     #expect(place != nil && open.take(ann) == nil)
   }
 
+  @Test("All users together have so many open at once")
+  func openInAll() {
+    let open = OpenByUser(atMost: 2, inAll: 3)
+    var places = [open.take(ann), open.take(ann), open.take(bob)]
+    #expect(!places.contains { $0 == nil } && open.take(bob) == nil)
+    places.removeFirst()
+    #expect(open.take(bob) != nil)
+  }
+
   @Test("A question costs a tenth, and without a limit nothing is counted")
   func shares() {
     let limit = RateLimit(eachMinute: 1)

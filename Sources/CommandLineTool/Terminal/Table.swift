@@ -34,10 +34,8 @@ public struct Table: Sendable {
     var narrowest: Int? { wraps ? 10 : shrinks ? 8 : nil }
   }
 
-  private let columns: [Column]
+  private var columns: [Column]
   private var rows: [[Cell]] = []
-  /// The titles of columns that it had.
-  private var leftOut: [String] = []
   private static let gap = 2
 
   /// Makes an empty table.
@@ -56,33 +54,30 @@ public struct Table: Sendable {
   /// The table as lines, not wider than `width` where that is given and the shrinking columns allow it. A last line
   /// names the columns that were left out.
   public func render(width: Int? = nil, paint: Paint = Paint(false)) -> String {
-    if let width, let narrower = narrowed(to: width) { return narrower.render(width: width, paint: paint) }
-    guard leftOut.isEmpty else {
-      let note = "Left out, for the terminal is too narrow: \(leftOut.joined(separator: ", "))."
-      var whole = self
-      whole.leftOut = []
-      return whole.render(width: width, paint: paint)
-        + paragraph(note, to: width ?? .max).map { paint.dim($0) + "\n" }.joined()
-    }
+    var table = self
+    var leftOut: [String] = []
+    while let width, let gone = table.surplus(beyond: width) { leftOut.insert(table.remove(gone), at: 0) }
+    guard let width, !leftOut.isEmpty else { return table.lines(width, paint) }
+    let note = "Left out, for the terminal is too narrow: \(leftOut.joined(separator: ", "))."
+    return table.lines(width, paint) + paragraph(note, to: width).map { paint.dim($0) + "\n" }.joined()
+  }
+
+  private func lines(_ width: Int?, _ paint: Paint) -> String {
     let widths = fitted(to: width)
     let header = line(columns.map { Cell($0.title, .bold) }, widths, paint)
     return ([header] + rows.map { line($0, widths, paint) }).map { $0 + "\n" }.joined()
   }
 
-  /// The table without the last column that may go; nil if all columns fit, or none may go.
-  private func narrowed(to width: Int) -> Table? {
+  /// The last column that may go, where the table is wider than that.
+  private func surplus(beyond width: Int) -> Int? {
     let needed = fitted(to: width).reduce(0, +) + Self.gap * max(0, columns.count - 1)
-    guard needed > width, let gone = columns.lastIndex(where: \.mayGo) else { return nil }
-    var columns = columns
-    columns.remove(at: gone)
-    var table = Table(columns)
-    table.leftOut = [self.columns[gone].title] + leftOut
-    table.rows = rows.map { row in
-      var row = row
-      row.remove(at: gone)
-      return row
-    }
-    return table
+    return needed > width ? columns.lastIndex(where: \.mayGo) : nil
+  }
+
+  /// Leaves out a column, and answers its title.
+  private mutating func remove(_ column: Int) -> String {
+    for row in rows.indices { rows[row].remove(at: column) }
+    return columns.remove(at: column).title
   }
 
   private func fitted(to width: Int?) -> [Int] {

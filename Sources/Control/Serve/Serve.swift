@@ -139,13 +139,11 @@ enum ServeCommand {
 
   /// A picture for a page, which says where it cannot be read why.
   private static func opened(_ picture: ExportedImage, _ keys: KeyRing?) async throws -> [UInt8] {
-    do {
-      return try await StoredPicture.opened(picture, keys)
-    } catch let error as StoredPicture.Unreadable {
-      throw UnreadablePicture(error.reason)
-    } catch is CommandFailure {
+    do throws(StoredPicture.Unreadable) {
+      return try await picture.opened(keys)
+    } catch {
       throw UnreadablePicture(
-        "It is encrypted, and this dashboard has no key file.", advice: "Start serve with --key-file.")
+        error.reason, advice: error == .withoutKeys ? "Start serve with --key-file." : nil)
     }
   }
 

@@ -31,7 +31,11 @@ struct PersonExporter: Sendable {
       try await export.forEachImage(as: actor) { image in
         let line: JSONValue
         do {
-          line = try await folder.add(image, bytes: StoredPicture.opened(image, keys))
+          line = try await folder.add(image, bytes: image.opened(keys))
+        } catch let error as StoredPicture.Unreadable where error == .withoutKeys {
+          throw CommandFailure(
+            .unreadableInput, "image \(image.id) is encrypted, and no key file is named",
+            advice: "Name it with --key-file.")
         } catch let error as StoredPicture.Unreadable {
           // The person gets the rest, and is told of it.
           line = ["image": .integer(image.id), "unreadable": .string(error.reason)]
@@ -157,6 +161,16 @@ extension ExportedImage {
       bytes: try row.blob("o_bytes"), sha256: try row.bytes("o_sha256"),
       encryption: try StoredImage.Encryption(row))
     isUnsanitized = try row.bool("o_unsanitized")
+  }
+
+  /// The picture as it was before it was encrypted.
+  @concurrent
+  func opened(_ keys: KeyRing?) async throws(StoredPicture.Unreadable) -> [UInt8] {
+    try image.bytes.withUnsafeBytes { bytes throws(StoredPicture.Unreadable) in
+      try StoredPicture.opened(
+        bytes, sha256: image.sha256,
+        image.encryption.map { ($0.storedKey.keyID, $0.storedKey.wrappedKey, $0.userSHA256) }, keys)
+    }
   }
 }
 

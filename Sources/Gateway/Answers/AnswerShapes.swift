@@ -130,7 +130,7 @@ enum LimitHeaders {
   /// From 80 % of it on: 80 or 100.
   static let reached = "X-Analysis-Limit-Reached"
 
-  /// Of how much of a limit a user is told: 80 or 100 percent, as `analysis.limit_level` has it; nil for less.
+  /// The share of the limit that is reported: 80 or 100 percent, as `analysis.limit_level` has it; nil below 80.
   static func level(used: Int, limit: Int) -> Int? {
     used <= 0 || used * 5 < limit * 4 ? nil : used < limit ? 80 : 100
   }
@@ -213,7 +213,7 @@ enum JobFailure: String, Sendable, Equatable {
   case died = "ANALYSIS_FAILED"
   case cancelled = "ANALYSIS_CANCELLED"
 
-  /// What the patient is told.
+  /// The words for the patient.
   var message: String {
     switch self {
     case .died: "The photo could not be analysed. Please take it again."

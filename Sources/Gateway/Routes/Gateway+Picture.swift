@@ -15,23 +15,21 @@ extension Gateway {
   private func picture(_ request: HTTPRequest, _ caller: Caller) async throws -> HTTPAnswer {
     let job = try job(request.parameters.first)
     // Until the app has read it, or has gone.
-    guard let place = pictures.take(caller.key), let room = allPictures.take(UserKey(shard: -1, id: 0)) else {
-      throw APIFailure.manyPictures
-    }
+    guard let place = pictures.take(caller.key) else { throw APIFailure.manyPictures }
     let reading = try await recorded(caller) {
       try await PictureCalls.opening(caller.token, job).run(on: database)
     }
     guard let reading,
       let stored = try await PictureCalls.reading(caller.token, job, reading).run(on: database)
     else { throw APIFailure.noPicture }
-    do throws(UnshownPhoto) {
-      var bytes = try opened(stored.image)
+    do throws(StoredPicture.Unreadable) {
+      var bytes = try await opened(stored.image)
       if stored.isUnsanitized { bytes = try await cleaned(bytes, for: caller.key) }
       guard let format = bytes.withUnsafeBytes({ ImageFormat($0) }) else {
-        throw UnshownPhoto(reason: "It is no picture.")
+        throw StoredPicture.Unreadable("It is no picture.")
       }
       var answer = HTTPAnswer(contentType: format.contentType, body: bytes)
-      answer.kept = [place, room]
+      answer.kept = place
       return answer
     } catch {
       log.error(
@@ -41,46 +39,27 @@ extension Gateway {
     }
   }
 
-  private func opened(_ image: StoredImage) throws(UnshownPhoto) -> [UInt8] {
-    guard let encryption = image.encryption else {
-      let bytes = image.bytes.withUnsafeBytes { Array($0) }
-      guard SHA256.digest(of: bytes) == image.sha256 else { throw .changed }
-      return bytes
+  @concurrent
+  private func opened(_ image: StoredImage) async throws(StoredPicture.Unreadable) -> [UInt8] {
+    try image.bytes.withUnsafeBytes { bytes throws(StoredPicture.Unreadable) in
+      try StoredPicture.opened(
+        bytes, sha256: image.sha256,
+        image.encryption.map { ($0.storedKey.keyID, $0.storedKey.wrappedKey, $0.userSHA256) },
+        configuration.keys)
     }
-    guard let keys = configuration.keys else {
-      throw UnshownPhoto(reason: "It is encrypted, and this gateway has no key file.")
-    }
-    guard let id = KeyID(encryption.storedKey.keyID) else { throw .changed }
-    do throws(ImageEncryptionError) {
-      let plain = try image.bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
-        try keys.image(
-          bytes, WrappedKey(keyID: id, bytes: encryption.storedKey.wrappedKey),
-          ImageBinding(userSHA256: encryption.userSHA256, sha256: image.sha256))
-      }
-      if let plain { return plain }
-    } catch {
-      throw UnshownPhoto(reason: error.message)
-    }
-    throw .changed
   }
 
   /// What came in by SQL has been looked at by nobody, and may say where it was taken.
-  private func cleaned(_ bytes: [UInt8], for user: UserKey) async throws(UnshownPhoto) -> [UInt8] {
+  private func cleaned(_ bytes: [UInt8], for user: UserKey) async throws(StoredPicture.Unreadable) -> [UInt8]
+  {
     do throws(UndecodedImage) {
       return try await intake.decoders.clean(
         bytes, limits: intake.limits, for: Requester(Lane(.throat, .normal), user)
       ).bytes
     } catch {
-      throw UnshownPhoto(reason: "It cannot be cleaned.")
+      throw StoredPicture.Unreadable("It cannot be cleaned.")
     }
   }
-}
-
-/// Why a photo that is there cannot be shown.
-private struct UnshownPhoto: Error {
-  let reason: String
-
-  static let changed = UnshownPhoto(reason: "It does not have the hash that is stored with it.")
 }
 
 /// The calls of the database for photos.

@@ -130,18 +130,26 @@ final class OpenByUser: Sendable {
     deinit { all.giveBack(user) }
   }
 
-  private let most: Int
-  private let open = Mutex<[UserKey: Int]>([:])
-
-  init(atMost most: Int) {
-    self.most = most
+  private struct Open {
+    var byUser: [UserKey: Int] = [:]
+    var count = 0
   }
 
-  /// Takes one more; nil where the user has as many as they may.
+  private let most: Int
+  private let mostInAll: Int
+  private let open = Mutex(Open())
+
+  /// - Parameter all: How many all users together may have open.
+  init(atMost most: Int, inAll all: Int = .max) {
+    (self.most, mostInAll) = (most, all)
+  }
+
+  /// Takes one more; nil where the user, or all, have as many as they may.
   func take(_ user: UserKey) -> Place? {
     let isTaken = open.withLock { open in
-      guard open[user, default: 0] < most else { return false }
-      open[user, default: 0] += 1
+      guard open.count < mostInAll, open.byUser[user, default: 0] < most else { return false }
+      open.byUser[user, default: 0] += 1
+      open.count += 1
       return true
     }
     return isTaken ? Place(self, user) : nil
@@ -149,8 +157,9 @@ final class OpenByUser: Sendable {
 
   private func giveBack(_ user: UserKey) {
     open.withLock { open in
-      let left = (open[user] ?? 1) - 1
-      open[user] = left > 0 ? left : nil
+      let left = (open.byUser[user] ?? 1) - 1
+      open.byUser[user] = left > 0 ? left : nil
+      open.count -= 1
     }
   }
 }

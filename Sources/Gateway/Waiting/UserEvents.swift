@@ -10,7 +10,7 @@ actor UserEvents {
   private struct Listener {
     let token: AppToken
     var position: EventPosition
-    /// Whether it was told nothing yet.
+    /// Whether no look was for it yet.
     var isNew = true
     var continuation: CheckedContinuation<Void, Never>?
   }
@@ -23,7 +23,7 @@ actor UserEvents {
   private static let longestPause: Duration = .seconds(5)
   /// Between signs of life, which are also when limits are looked at.
   private static let beatEvery: Duration = .seconds(15)
-  /// As many events of one user as a look sends; one who has more is told that there were.
+  /// As many events of one user as a look sends; where there are more, the event `missed` comes before them.
   private static let most = 200
 
   private let database: ConnectionPool
@@ -144,23 +144,23 @@ actor UserEvents {
         remove(topic)
         continue
       }
-      tell(topic, rows, withLimits)
+      send(rows, to: topic, withLimits)
     }
   }
 
-  private func tell(_ topic: String, _ rows: [Happened], _ withLimits: Bool) {
+  private func send(_ rows: [Happened], to topic: String, _ withLimits: Bool) {
     guard var listener = listeners[topic], let cursor = rows.first?.cursor else { return }
-    var told = rows.filter { $0.event != nil && $0.event != "limit" }.sorted { ($0.at ?? 0) < ($1.at ?? 0) }
+    var news = rows.filter { $0.event != nil && $0.event != "limit" }.sorted { ($0.at ?? 0) < ($1.at ?? 0) }
       .map { (name: $0.event ?? "", data: $0.shape) }
-    if told.count > Self.most {
-      told = [(name: "missed", data: [:])] + told.suffix(Self.most)
+    if news.count > Self.most {
+      news = [(name: "missed", data: [:])] + news.suffix(Self.most)
     }
     if withLimits {
       let limit = rows.first { $0.event == "limit" }.map {
         EventPosition.Limit(month: $0.state ?? "", percent: Int($0.number ?? 0))
       }
       if let limit, limit.isNews(after: listener.position.limit) {
-        told.append((name: "limit", data: limit.shape))
+        news.append((name: "limit", data: limit.shape))
       }
       listener.position.limit = limit
     }
@@ -170,10 +170,10 @@ actor UserEvents {
     listeners[topic] = listener
     let id = listener.position.text
     // With the last alone: who is cut off before it hears all of them again.
-    for (index, event) in told.enumerated() {
-      events.send(event.name, event.data.json, id: index == told.count - 1 ? id : nil, to: topic)
+    for (index, event) in news.enumerated() {
+      events.send(event.name, event.data.json, id: index == news.count - 1 ? id : nil, to: topic)
     }
-    if told.isEmpty, isNew { events.beat(topic, id: id) }
+    if news.isEmpty, isNew { events.beat(topic, id: id) }
   }
 
   private static func statement(
@@ -211,7 +211,7 @@ actor UserEvents {
 
 /// Up to where an app has heard what happens to its user: what it names when it comes again (`Last-Event-ID`).
 struct EventPosition: Sendable, Equatable {
-  /// Of which limit it was told.
+  /// The limit that was reported last.
   struct Limit: Sendable, Equatable {
     let month: String
     let percent: Int
@@ -235,8 +235,10 @@ struct EventPosition: Sendable, Equatable {
     let parts = text.split(separator: ";", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count >= 2 else { return }
     cursor = parts[0] + ";" + parts[1]
-    let told = parts.count > 2 ? parts[2].split(separator: "/") : []
-    if told.count == 2, let percent = Int(told[1]) { limit = Limit(month: String(told[0]), percent: percent) }
+    let reported = parts.count > 2 ? parts[2].split(separator: "/") : []
+    if reported.count == 2, let percent = Int(reported[1]) {
+      limit = Limit(month: String(reported[0]), percent: percent)
+    }
   }
 
   var text: String? {

@@ -92,10 +92,10 @@ struct UserTokenCommandTests {
     let rows = try #require(QRCode("7K3M-Q9TX-2B4W-HN8R")).rows
     #expect(rows.count == 29 && rows.allSatisfy { $0.count == 29 })
     #expect(rows[0...3].joined().allSatisfy { !$0 } && rows[25...].joined().allSatisfy { !$0 })
-    let corner = ["XXXXXXX.", "X.....X.", "X.XXX.X.", "X.XXX.X.", "X.XXX.X.", "X.....X.", "XXXXXXX."]
+    let corner = ["#######.", "#.....#.", "#.###.#.", "#.###.#.", "#.###.#.", "#.....#.", "#######."]
     for (top, left, isMirrored) in [(4, 4, false), (4, 17, true), (18, 4, false)] {
       for (y, line) in corner.enumerated() {
-        let wanted = Array(isMirrored ? String(line.reversed()) : line).map { $0 == "X" }
+        let wanted = Array(isMirrored ? String(line.reversed()) : line).map { $0 == "#" }
         #expect(Array(rows[top + y][left..<left + 8]) == wanted)
       }
     }

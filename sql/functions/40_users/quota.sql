@@ -12,7 +12,7 @@ LANGUAGE sql STABLE AS $$
        WHERE f.shard = p_shard AND f.user_id = p_user_id AND f.period = p_period)
 $$;
 
--- Of how much of a limit a user is told: 80 or 100 percent, or 0. A limit of NULL is none.
+-- The share of a limit that is reported to a user: 80 or 100 percent, or 0. A limit of NULL is none.
 CREATE OR REPLACE FUNCTION analysis.limit_level(p_used int, p_limit int) RETURNS int
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_used > 0 AND p_used >= p_limit THEN 100

@@ -1,6 +1,5 @@
 -- What analysis-gateway calls for the sessions of users' apps. Tokens are passed and refused as in
--- gateway.sql;
--- codes and the parts of refresh tokens are passed as their SHA-256 too.
+-- gateway.sql; codes and the parts of refresh tokens are passed as their SHA-256 too.
 --
 --   gateway_begin_session(p_shard smallint, p_code bytea, p_name text, p_label text, p_token bytea,
 --     p_family bytea, p_turn bytea) -> int (the session's number)
