@@ -170,6 +170,12 @@ extension SQLAttack {
       SELECT analysis.gateway_begin_session(0::smallint, sha256('code'), NULL, NULL, 'x', 'y', 'z')
       """, .refused("22023")),
     SQLAttack(
+      .gateway, "asks by a session's hash whether somebody has that token",
+      """
+      SELECT analysis.gateway_begin_session(0::smallint, sha256('guess'), NULL, NULL, sha256('app'), sha256('app'),
+        sha256('app'))
+      """, .nothing),
+    SQLAttack(
       .gateway, "renews another's session by a token that it made up",
       """
       SELECT analysis.gateway_renew_session(0::smallint, sha256('made up'), sha256('turn'), sha256('1'), sha256('2'))

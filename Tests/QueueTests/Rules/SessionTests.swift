@@ -186,4 +186,30 @@ struct SessionTests {
       }
     }
   }
+
+  @Test("A token, a family or a code that there is already is refused in the queue's own words")
+  func takenHash() async throws {
+    try await withQueue { queue in
+      for user in ["ann", "bob"] { try await queue.addUser(user) }
+      #expect(try await begin(queue, 1) == 1)
+      #expect(try await begin(queue, 2) == 2)
+      try await queue.execute("SELECT analysis.add_login_code(0::smallint, 'ann', sha256('next'))")
+      for call in [
+        "gateway_begin_session(0::smallint, sha256('next'), NULL, NULL, sha256('access 1'), sha256('f'), sha256('t'))",
+        "gateway_begin_session(0::smallint, sha256('next'), NULL, NULL, sha256('a'), sha256('family 1'), sha256('t'))",
+        "gateway_renew_session(0::smallint, sha256('family 1'), sha256('turn 1'), sha256('access 2'), sha256('t'))",
+        "add_login_code(0::smallint, 'bob', sha256('next'))",
+        "add_token(0::smallint, 'bob', sha256('access 1'), NULL, NULL)",
+      ] {
+        let refused = try await #require(throws: PostgreSQLError.self, "\(call)") {
+          try await queue.execute("SELECT analysis.\(call)")
+        }
+        #expect(refused.sqlState == "22023", "\(call)")
+        #expect(refused.message.contains("has this hash already"), "\(refused.message)")
+      }
+      #expect(try await valid(queue, of: "access 1", "access 2") == ["access 1", "access 2"])
+      #expect(try await renew(queue, 1, by: "turn 1", to: "turn 1b") == 1, "what was refused changed nothing")
+      #expect(try await use(queue, "next", 3) == 3, "the code still counts")
+    }
+  }
 }

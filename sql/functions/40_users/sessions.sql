@@ -22,11 +22,6 @@ BEGIN
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
-  PERFORM analysis.require_argument(
-    NOT EXISTS (
-      SELECT FROM analysis.login_code c
-      WHERE c.shard = p_shard AND c.hash = p_hash AND c.user_id <> v_user),
-    'a code of this shard has this hash already');
   INSERT INTO analysis.login_code AS c (shard, user_id, created_at, expires_at, created_by, hash)
   VALUES (p_shard, v_user, v_now, v_now + interval '1 hour', session_user, p_hash)
   ON CONFLICT (shard, user_id) DO UPDATE
@@ -34,6 +29,8 @@ BEGIN
         created_by = EXCLUDED.created_by, hash = EXCLUDED.hash;
   PERFORM analysis.audit_add('add_login_code', 'user:' || v_user);
   RETURN v_now + interval '1 hour';
+EXCEPTION WHEN unique_violation THEN
+  PERFORM analysis.require_new_hash(false);
 END $$;
 COMMENT ON FUNCTION analysis.add_login_code IS
   'Makes the code by which a user''s app begins a session, by its hash; answers when it ends.';

@@ -39,6 +39,12 @@ BEGIN
     'a token''s label has 1 to 100 characters, and none that cannot be seen');
 END $$;
 
+-- Refuses the hash of a token or a code that another of the shard has.
+CREATE OR REPLACE FUNCTION analysis.require_new_hash(p_is_new boolean) RETURNS void
+LANGUAGE sql AS $$
+  SELECT analysis.require_argument(p_is_new, 'a token or a code of this shard has this hash already: make another')
+$$;
+
 -- The number of a user's next token. The caller has the user's account. Those that ended more than a year ago
 -- go: none of them has the greatest number, so that no number is given twice.
 CREATE OR REPLACE FUNCTION analysis.next_token(p_shard smallint, p_user_id bigint) RETURNS int
@@ -84,8 +90,8 @@ BEGIN
   INSERT INTO analysis.user_token (
     shard, number, user_id, created_at, expires_at, created_by, label, hash)
   VALUES (p_shard, v_number, v_user, v_now, p_expires, session_user, p_label, p_hash)
-  ON CONFLICT (shard, hash) DO NOTHING;
-  PERFORM analysis.require_argument(FOUND, 'a token of this shard has this hash already');
+  ON CONFLICT DO NOTHING;
+  PERFORM analysis.require_new_hash(FOUND);
   PERFORM analysis.audit_add(
     'add_token', 'user:' || v_user,
     jsonb_strip_nulls(jsonb_build_object('token', v_number, 'expires', analysis.audit_time(p_expires))));

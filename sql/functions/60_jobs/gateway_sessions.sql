@@ -53,7 +53,9 @@ BEGIN
     family, turn)
   VALUES (
     p_shard, v_number, (v_now AT TIME ZONE 'UTC')::date, v_user, v_now, v_now + v_times.o_access,
-    session_user, p_label, p_token, v_now + v_times.o_session, p_family, p_turn);
+    session_user, p_label, p_token, v_now + v_times.o_session, p_family, p_turn)
+  ON CONFLICT DO NOTHING;
+  PERFORM analysis.require_new_hash(FOUND);
   PERFORM analysis.audit_add(
     'begin_session', 'user:' || v_user, jsonb_build_object('token', v_number, 'code_by', v_by));
   RETURN v_number;
@@ -94,6 +96,8 @@ BEGIN
       renewable_until = v_now + v_times.o_session, last_used_on = (v_now AT TIME ZONE 'UTC')::date
   WHERE t.shard = p_shard AND t.user_id = v_session.user_id AND t.number = v_session.number;
   RETURN v_session.number;
+EXCEPTION WHEN unique_violation THEN
+  PERFORM analysis.require_new_hash(false);
 END $$;
 COMMENT ON FUNCTION analysis.gateway_renew_session IS
   'Gives a session its next tokens; one whose refresh token comes a second time ends.';
