@@ -42,7 +42,8 @@ END $$;
 -- Refuses the hash of a token or a code that another of the shard has.
 CREATE OR REPLACE FUNCTION analysis.require_new_hash(p_is_new boolean) RETURNS void
 LANGUAGE sql AS $$
-  SELECT analysis.require_argument(p_is_new, 'a token or a code of this shard has this hash already: make another')
+  SELECT analysis.require_argument(
+    p_is_new, 'a token or a code of this shard has this hash already: make another')
 $$;
 
 -- The number of a user's next token. The caller has the user's account. Those that ended more than a year ago
