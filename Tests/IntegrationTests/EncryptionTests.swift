@@ -98,7 +98,7 @@ struct EncryptionTests {
     .enabled(if: TestServer.isPrivate))
   func pooled() async throws {
     try await withQueue { queue in
-      try await withPooler(to: queue.database.conninfo) { pooler in
+      try await withPooler(before: queue.database.name) { pooler in
         let environment = ["ANALYSIS_DATABASE": pooler.conninfo(database: queue.database.name)]
         let folder = try TemporaryFolder()
         let keys = folder.path("image.keys")

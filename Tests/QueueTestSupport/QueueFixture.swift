@@ -32,6 +32,14 @@ package struct QueueFixture: Sendable {
     QueueFixture(database: database.reached(by: conninfo), loop: loop, pool: pool)
   }
 
+  /// The same, which programs reach without the pooler of `scripts/test --pooled`.
+  ///
+  /// - Parameter role: The role of the installation as which their sessions act; a pooler refuses that option.
+  package func direct(as role: String? = nil) async throws -> QueueFixture {
+    let conninfo = try await TestServer.shared.conninfo(database: database.name)
+    return reached(by: conninfo + (role.map { " options='-c role=analysis_\($0)'" } ?? ""))
+  }
+
   // MARK: Questions
 
   /// The first column of a query that answers one row, as a whole number.

@@ -30,9 +30,7 @@ struct CommandRoleTests {
     var ran: Control.Ran?
     try await withClaimedJob { (queue, files, job) async throws in
       try await queue.complete(job)
-      var control = queue.control
-      let database = try #require(control.environment["ANALYSIS_DATABASE"])
-      control.environment["ANALYSIS_DATABASE"] = "\(database) options='-c role=analysis_\(role)'"
+      var control = try await queue.direct(as: role).control
       control.runKey = "as-the-role"
       ran = await control.run(arguments(files.path, "\(job.id)"))
     }
@@ -259,8 +257,7 @@ struct CommandRoleTests {
       let job = "\(claimed.id)"
       for role in DatabaseRole.allCases {
         try files.write("name = P\n", to: "products-\(role.rawValue)/p-\(role.rawValue).conf")
-        var control = queue.control
-        control.environment["ANALYSIS_DATABASE"]? += " options='-c role=analysis_\(role.rawValue)'"
+        let control = try await queue.direct(as: role.rawValue).control
         // One that is not the current key any more.
         let made = await queue.control("keys", "new", "--json", "--key-file", files.path("image.keys"))
         let key = try #require(made.output.firstMatch(of: /"keys":\["([0-9a-f]{16})"/).map { String($0.1) })

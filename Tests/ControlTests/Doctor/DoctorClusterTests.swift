@@ -249,7 +249,7 @@ struct DoctorPoolerTests {
     async throws
   {
     try await withQueue { (queue) async throws in
-      try await withPooler(to: queue.database.conninfo, settings: ["pool_mode": mode]) { pooler in
+      try await withPooler(before: queue.database.name, settings: ["pool_mode": mode]) { pooler in
         let pooled = queue.reached(by: pooler.conninfo(database: queue.database.name))
         try await body(pooled, try TemporaryFolder())
       }
@@ -280,7 +280,7 @@ struct DoctorPoolerTests {
       #expect(found.map(\.seen) == ["a pooler that gives each client a session of its own"])
     }
     try await withQueue { (queue) async throws in
-      let found = try await queue.control.doctor().found.of("pooler.mode")
+      let found = try await queue.direct().control.doctor().found.of("pooler.mode")
       #expect(found.map(\.seen) == ["no pooler: the server answers itself"])
     }
   }

@@ -15,8 +15,8 @@ struct DocumentedSQLTests {
     try #require(blocks.count == 9)
     try await withQueue { queue in
       try await queue.addUser("u1")
-      let database = try #require(queue.control.environment["ANALYSIS_DATABASE"])
-      var configuration = ConnectionConfiguration("\(database) options='-c role=analysis_submitter'")
+      var configuration = ConnectionConfiguration(
+        try await queue.direct(as: "submitter").database.conninfo)
       configuration.settings = HostileSettings.ofLogins
       let submitter = ConnectionPool(configuration, on: try EventLoop(name: "back-end"), size: 1)
       let picture = Parameter.bytes(TinyPicture.png(grey: 1))

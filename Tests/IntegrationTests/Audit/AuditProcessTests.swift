@@ -106,7 +106,7 @@ struct AuditProcessTests {
   func pooled() async throws {
     try await withQueue { queue in
       let target = queue.database
-      try await withPooler(to: target.conninfo, settings: ["default_pool_size": "1"]) { pooler in
+      try await withPooler(before: target.name, settings: ["default_pool_size": "1"]) { pooler in
         let environment = ["ANALYSIS_DATABASE": pooler.conninfo(database: target.name)]
         let plain = ConnectionPool(
           ConnectionConfiguration(pooler.conninfo(database: target.name)), on: queue.loop)

@@ -64,8 +64,7 @@ struct ServeProcessTests {
     ])
   func permission(role: String, isAllowed: Bool, readsStatus: Bool) async throws {
     try await withQueue { queue in
-      var environment = queue.environment
-      environment["ANALYSIS_DATABASE"]? += " options='-c role=analysis_\(role)'"
+      let environment = try await queue.direct(as: role).environment
       let serving = try Executable(
         "analysisctl", ["serve", "--listen", "127.0.0.1:0"], environment: environment)
       if isAllowed {

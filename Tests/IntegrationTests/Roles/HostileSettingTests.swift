@@ -11,7 +11,8 @@ struct HostileSettingTests {
   ) async throws {
     try await withQueue { (queue) async throws in
       try await queue.execute(HostileSettings.script(for: "DATABASE \(queue.database.name)"))
-      try await RoleLogins.with(queue, reach: { reach(queue.database, $0) }) { (logins) async throws in
+      let database = try await queue.direct().database
+      try await RoleLogins.with(queue, reach: { reach(database, $0) }) { (logins) async throws in
         for who in RoleLogins.Who.allCases {
           try await queue.execute(
             HostileSettings.script(for: "ROLE \(logins.name(who)) IN DATABASE \(queue.database.name)"))
@@ -35,7 +36,7 @@ struct HostileSettingTests {
     ])
   func pooled(setting: String) async throws {
     try await withQueue { (queue) async throws in
-      try await withPooler(to: queue.database.conninfo) { (pooler) async throws in
+      try await withPooler(before: queue.database.name) { (pooler) async throws in
         try await queue.execute("ALTER DATABASE \(queue.database.name) SET \(setting)")
         let name = String(setting.prefix { $0 != " " })
         let environment = ["ANALYSIS_DATABASE": pooler.conninfo(database: queue.database.name)]

@@ -28,7 +28,7 @@ struct RoleTests {
     try await withQueue { (queue) async throws in
       let names = RoleLogins.names(in: queue.database.name)
       try await withPooler(
-        to: queue.database.conninfo, settings: ["default_pool_size": "4"], users: names
+        before: queue.database.name, settings: ["default_pool_size": "4"], users: names
       ) { (pooler) async throws in
         let name = queue.database.name
         try await RoleLogins.with(queue, reach: { pooler.conninfo(database: name, user: $0) }) {

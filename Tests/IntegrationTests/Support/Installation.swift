@@ -48,7 +48,7 @@ struct Installation {
     jobs: Int, settings: [String: String] = [:], _ body: (Installation, Pooler) async throws -> Void
   ) async throws {
     try await withQueue { direct in
-      try await withPooler(to: direct.database.conninfo, settings: settings) { pooler in
+      try await withPooler(before: direct.database.name, settings: settings) { pooler in
         let queue = direct.reached(by: pooler.conninfo(database: direct.database.name))
         try await with(queue, jobs: jobs, endpoint: ["--delay", "20ms"]) { try await body($0, pooler) }
       }

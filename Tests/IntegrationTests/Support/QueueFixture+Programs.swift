@@ -19,8 +19,9 @@ extension QueueFixture {
     let program = try #require(ServerCluster.program("pg_dump"))
     var environment = ProcessInfo.processInfo.environment
     environment["PGOPTIONS"] = "-c bytea_output=hex"
-    let ended = await (try RunningProgram(program, ["-d", database.conninfo], environment: environment))
-      .ended()
+    let ended = await
+      (try RunningProgram(
+        program, ["-d", try await direct().database.conninfo], environment: environment)).ended()
     try #require(ended.status == 0, "\(ended.errors)")
     return String(decoding: ended.output, as: UTF8.self)
   }

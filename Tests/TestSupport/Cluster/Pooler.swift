@@ -104,15 +104,16 @@ public final class Pooler: Sendable {
   }
 }
 
-/// Puts a pooler of the test's own, started, before a server, and removes it afterwards.
+/// Puts a pooler of the test's own, started, before the tests' server, and removes it afterwards.
 ///
 /// - Parameters:
-///   - server: A connection string to the server.
+///   - database: The name of the database for which it is.
 ///   - users: Who is passed on under their own names; nobody for all to be passed on as the superuser.
 public func withPooler<R>(
-  to server: String, settings: [String: String] = [:], users: [String] = [],
+  before database: String, settings: [String: String] = [:], users: [String] = [],
   _ body: (Pooler) async throws -> R
 ) async throws -> R {
+  let server = try await TestServer.shared.conninfo(database: database)
   try await HostileSettings.remove(from: server)
   let pooler = try Pooler(to: server, settings: settings, users: users)
   let outcome: Result<R, any Error>

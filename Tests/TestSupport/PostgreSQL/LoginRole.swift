@@ -29,6 +29,9 @@ public func withLoginRole<R>(
 /// Roles belong to the whole cluster: where two tests remove theirs at the same moment, the server may find a row that
 /// the other has just deleted ("tuple concurrently deleted"), and nothing is done. Then it is done again.
 public func dropLoginRole(_ role: String, on database: some Queryable) async throws(PostgreSQLError) {
+  // A pooler keeps sessions of it, in which a role that is made later under the same name would act.
+  _ = try await database.query(
+    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = $1", [.text(role)])
   for attempt in 1... {
     do {
       return try await database.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")

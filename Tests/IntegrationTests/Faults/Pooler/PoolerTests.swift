@@ -13,7 +13,7 @@ struct PoolerTests {
   @Test("every command and several workers do the whole job, from the schema to the closed month")
   func wholeJob() async throws {
     try await withTestDatabase { database in
-      try await withPooler(to: database.conninfo, settings: ["default_pool_size": "4"]) { pooler in
+      try await withPooler(before: database.name, settings: ["default_pool_size": "4"]) { pooler in
         try await RunningEndpoint.with { endpoint in
           let environment = ["ANALYSIS_DATABASE": pooler.conninfo(database: database.name)]
           func run(_ words: String...) async throws -> Executable.Ended {
@@ -88,7 +88,7 @@ struct PoolerTests {
   @Test("a statement that is repeated is never kept there, where the next call may meet another session")
   func repeatedStatements() async throws {
     try await withTestDatabase { database in
-      try await withPooler(to: database.conninfo, settings: ["default_pool_size": "2"]) { pooler in
+      try await withPooler(before: database.name, settings: ["default_pool_size": "2"]) { pooler in
         let loop = try EventLoop()
         let pool = ConnectionPool(
           ConnectionConfiguration(pooler.conninfo(database: database.name)), on: loop, size: 4)
