@@ -194,8 +194,15 @@ extension StatementPrint {
   ) {
     let note = canvas.lineHeight(.note)
     let (name, most, high) = (130.0, 230.0, note + 5)
-    pages.text(chart.title, .strong, space: 2, keepingNext: 4 * high, on: canvas)
-    pages.drawing(note, space: 5, keepingNext: 2 * high, on: canvas) { y in
+    let heights = chart.bars.map { bar in
+      max(
+        bar.line.isEmpty ? high : high + note + 1, canvas.height(bar.name, .note, width: name) + 2)
+    }
+    // Two bars stand together at least, at the chart's beginning as at its end.
+    let space = 4.0
+    let first = heights.prefix(heights.count == 3 ? 3 : 2).reduce(0) { $0 + $1 + space }
+    pages.text(chart.title, .strong, space: 2, keepingNext: note + 5 + first, on: canvas)
+    pages.drawing(note, space: 5, keepingNext: first, on: canvas) { y in
       var x = Paper.left + name + 8
       for part in chart.parts {
         canvas.box(part.fill, x: x, y: y, width: 18, height: note)
@@ -203,12 +210,11 @@ extension StatementPrint {
         x += 40 + Double(part.name.utf8.count) * PDFCanvas.Style.note.size * 0.6
       }
     }
-    for bar in chart.bars {
-      let height = bar.line.isEmpty ? high : high + note + 1
-      pages.drawing(height, space: 4, on: canvas) { y in
+    for (index, bar) in chart.bars.enumerated() {
+      let next = index == chart.bars.count - 2 ? heights[index + 1] : 0
+      pages.drawing(heights[index], space: space, keepingNext: next, on: canvas) { y in
         let start = Paper.left + name + 8
-        canvas.draw(
-          printable(bar.name, limit: 26), .note, x: Paper.left, y: y + 2, width: name, .right)
+        canvas.draw(bar.name, .note, x: Paper.left, y: y + 2, width: name, .right)
         let scale = most / Double(max(1, chart.most(bar)))
         var x = start
         for (part, value) in zip(chart.parts, bar.values) where value > 0 {

@@ -23,6 +23,8 @@ struct Product: Sendable, Equatable {
   let accent: Accent?
   /// The path of the logo, which lies in the folder of the file.
   let logo: String?
+  /// Who bills for it; nil where that is not said.
+  let issuer: MonthStatement.Issuer?
   /// What is switched off, each with its line in the file.
   let off: [Feature: Int]
 
@@ -37,7 +39,17 @@ struct Product: Sendable, Equatable {
     var failure: CommandFailure { CommandFailure(code, description) }
   }
 
-  private static let keys = Set(["name", "accent", "accent-dark", "logo"] + Feature.allCases.map(\.rawValue))
+  private static let keys = Set(
+    ["name", "accent", "accent-dark", "logo"] + IssuerKey.allCases.map(\.rawValue)
+      + Feature.allCases.map(\.rawValue))
+
+  /// What statements say of who bills.
+  private enum IssuerKey: String, CaseIterable {
+    case issuer
+    case address = "issuer-address"
+    case taxNumber = "tax-number"
+    case paymentDays = "payment-days"
+  }
 
   /// Reads a file. Blocks: call it where a thread may wait.
   init(_ id: String, in folder: String) throws(Fault) {
@@ -75,6 +87,7 @@ struct Product: Sendable, Equatable {
     case (nil, _): throw fault("accent-dark", "accent-dark needs accent, for light pages")
     case (_, nil): throw fault("accent", "accent needs accent-dark, for dark pages")
     }
+    issuer = try Self.issuer(file, fault)
     var off: [Feature: Int] = [:]
     for feature in Feature.allCases {
       guard let entry = file.entries[feature.rawValue] else { continue }
@@ -93,6 +106,35 @@ struct Product: Sendable, Equatable {
       logo = nil
     }
     (self.id, self.path, self.name, self.off) = (id, path, name, off)
+  }
+
+  /// Who bills: a name, and beside it an address of lines with semicolons between, a tax number, and days to pay.
+  private static func issuer(
+    _ file: ConfigurationFile, _ fault: (String, String) -> Fault
+  ) throws(Fault) -> MonthStatement.Issuer? {
+    func text(_ key: IssuerKey) throws(Fault) -> String? {
+      guard let text = file.entries[key.rawValue]?.value else { return nil }
+      guard (1...200).contains(text.unicodeScalars.count), text.unicodeScalars.allSatisfy(\.isPrintable)
+      else {
+        throw fault(key.rawValue, "\(key.rawValue) has 1 to 200 characters, and none that cannot be seen")
+      }
+      return text
+    }
+    let (address, taxNumber) = (try text(.address), try text(.taxNumber))
+    let days = try text(.paymentDays)
+    guard let name = try text(.issuer) else {
+      guard let other = IssuerKey.allCases.first(where: { file.entries[$0.rawValue] != nil }) else {
+        return nil
+      }
+      throw fault(other.rawValue, "\(other.rawValue) needs issuer, the name of who bills")
+    }
+    guard days == nil || days.flatMap({ Int($0) }).map((0...365).contains) == true else {
+      throw fault(IssuerKey.paymentDays.rawValue, "payment-days is a whole number from 0 to 365")
+    }
+    return MonthStatement.Issuer(
+      name,
+      address: (address ?? "").split(separator: ";").map { $0.split(separator: " ").joined(separator: " ") },
+      taxNumber: taxNumber, paymentDays: days.flatMap { Int($0) })
   }
 
   /// The logo as it is shown; nil for none.

@@ -72,7 +72,7 @@ enum StatementCommand {
     guard let product = own ?? context.product else { return statement }
     try product.require(.statements)
     var statement = statement
-    statement.brand = .init(product.name, accent: product.accent)
+    statement.brand = .init(product.name, accent: product.accent, issuer: product.issuer)
     if statement.holder.kind == .clinic, statement.holder.logo == nil, let logo = try await product.picture()
     {
       statement.holder.logo = .init(logo.bytes, width: logo.width, height: logo.height)

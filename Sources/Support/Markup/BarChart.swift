@@ -84,21 +84,45 @@ public struct BarChart {
   }
 
   private static let width = 640
-  /// Of a bar with and without a line below it.
-  private var rowHeight: Int { bars.allSatisfy(\.line.isEmpty) ? 26 : 40 }
+  /// How many letters of a name find room before the bars.
+  private static let nameLength = 26
+  private static let lineHeight = 14
+
+  /// Of a bar: with or without a line below it, and with each line of its name.
+  private func height(of bar: Bar) -> Int {
+    (bars.allSatisfy(\.line.isEmpty) ? 26 : 40) + (Self.lines(of: bar.name).count - 1) * Self.lineHeight
+  }
+
+  /// A name whole, in lines that end between words where they can.
+  private static func lines(of name: String) -> [String] {
+    var lines: [String] = []
+    for word in printable(name).split(separator: " ") {
+      if let last = lines.last, last.count + 1 + word.count <= nameLength {
+        lines[lines.count - 1] = "\(last) \(word)"
+      } else {
+        var rest = Substring(word)
+        repeat {
+          lines.append(String(rest.prefix(nameLength)))
+          rest = rest.dropFirst(nameLength)
+        } while !rest.isEmpty
+      }
+    }
+    return lines.isEmpty ? [""] : lines
+  }
+
   /// Where the bars lie; names stand before them and notes behind.
   private static let (left, right) = (170, 490)
 
   /// The chart.
   public var html: HTML {
-    let height = bars.count * rowHeight + 4
+    let ends = bars.reduce(into: [3]) { $0.append($0[$0.count - 1] + height(of: $1)) }
     return """
       <figure>
       <figcaption>\(title)</figcaption>
-      <svg class="drawn" viewBox="0 0 \(Self.width) \(height)" role="img">
+      <svg class="drawn" viewBox="0 0 \(Self.width) \(ends[bars.count] + 1)" role="img">
       <title>\(summary)</title>
       <defs>\(parts.map(pattern))</defs>
-      \(bars.indices.map(row))</svg>
+      \(zip(bars, ends).map(row))</svg>
       <p class="legend">\(parts.map(legend))</p>
       <details><summary>\(title) as a table</summary>
       \(table)</details>
@@ -165,12 +189,13 @@ public struct BarChart {
     """
   }
 
-  private func row(_ index: Int) -> HTML {
-    let bar = bars[index]
+  private func row(_ bar: Bar, at y: Int) -> HTML {
     let most = most(bar)
-    let y = index * rowHeight + 3
-    var drawn: HTML =
-      "<text class=\"name\" x=\"\(Self.left - 8)\" y=\"\(y + 14)\">\(printable(bar.name, limit: 26))</text>"
+    var drawn: HTML = ""
+    for (line, text) in Self.lines(of: bar.name).enumerated() {
+      drawn +=
+        "<text class=\"name\" x=\"\(Self.left - 8)\" y=\"\(y + (line + 1) * Self.lineHeight)\">\(text)</text>"
+    }
     var before: Int64 = 0
     for (part, value) in zip(parts, bar.values) where value > 0 {
       let (start, end) = (Self.x(before, of: most), Self.x(before + value, of: most))

@@ -91,11 +91,30 @@ public struct MonthStatement: Sendable, Equatable, Codable {
     public var name: String
     /// The colour of titles and bars; nil for the usual one.
     public var accent: Accent?
+    /// Who bills; nil where that is not said.
+    public var issuer: Issuer?
 
     /// A brand.
-    public init(_ name: String, accent: Accent? = nil) {
+    public init(_ name: String, accent: Accent? = nil, issuer: Issuer? = nil) {
       self.name = name
       self.accent = accent
+      self.issuer = issuer
+    }
+  }
+
+  /// Who bills.
+  public struct Issuer: Sendable, Equatable, Codable {
+    let name: String
+    /// A line each.
+    let address: [String]
+    /// As the tax office gave it.
+    let taxNumber: String?
+    /// Within how many days after the month was closed it is paid; nil where that is not said.
+    let paymentDays: Int?
+
+    /// An issuer.
+    public init(_ name: String, address: [String] = [], taxNumber: String? = nil, paymentDays: Int? = nil) {
+      (self.name, self.address, self.taxNumber, self.paymentDays) = (name, address, taxNumber, paymentDays)
     }
   }
 

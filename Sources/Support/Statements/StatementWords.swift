@@ -24,6 +24,7 @@ package struct StatementWords {
   /// What the statement is, without the totals.
   package var facts: [Fact] {
     var facts = statement.brand.map { [Fact(name: "Product", value: Self.short($0.name))] } ?? []
+    facts += issuer
     facts += [Fact(name: statement.holder.kind == .clinic ? "Clinic" : "User", value: Self.short(holder))]
     if !statement.holder.address.isEmpty {
       facts.append(
@@ -34,8 +35,25 @@ package struct StatementWords {
       Fact(name: "Zone", value: statement.zone),
       Fact(name: "State", value: state),
     ]
+    if let due { facts.append(Fact(name: "Due", value: due.description)) }
     if let currency = statement.currency { facts.append(Fact(name: "Currency", value: currency)) }
     return facts
+  }
+
+  /// Who bills, where the product's file says it.
+  private var issuer: [Fact] {
+    guard let issuer = statement.brand?.issuer else { return [] }
+    let lines = ([issuer.name] + issuer.address).map(Self.short).joined(separator: "\n")
+    return [Fact(name: "Issuer", value: lines)]
+      + (issuer.taxNumber.map { [Fact(name: "Tax number", value: Self.short($0))] } ?? [])
+  }
+
+  /// The last day on which it is paid in time; nil for a draft, and where nothing has a price.
+  private var due: CivilDate? {
+    guard statement.state == .closed, statement.total.amount != nil,
+      let days = statement.brand?.issuer?.paymentDays
+    else { return nil }
+    return CivilDate(number: statement.moment.date.number + days)
   }
 
   /// The sums in a few words each, the amount last.

@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
@@ -54,6 +55,8 @@ struct ProductsTests {
         ("name = X\nname = Y", ":2: 'name' already stands in line 1"),
         ("webhooks = on", "name is missing"),
         ("name = X\n\nstatements = no", ":3: statements is neither on nor off"),
+        ("name = X\ntax-number = 1", ":2: tax-number needs issuer, the name of who bills"),
+        ("name = X\nissuer = Y\npayment-days = 400", ":3: payment-days is a whole number from 0 to 365"),
         (
           "name = X\naccent = blue\naccent-dark = \"#7ab8ff\"",
           ":2: accent is not a colour; write \"#rrggbb\" in quotes"
@@ -187,6 +190,45 @@ struct ProductsTests {
     }
   }
 
+  @Test("reviews and webhooks that a clinic's product has off the database refuses, of its users alone")
+  func appliedToReviewsAndWebhooks() async throws {
+    try await withQueue { (queue) async throws in
+      let control = queue.control
+      for user in ["u1", "u2"] { try await queue.addUser(user) }
+      _ = await control("clinics", "add", "north")
+      _ = await control("clinics", "assign", "u1", "north")
+      let jobs = try await queue.create([Ask("u1"), Ask("u2")])
+      _ = try await queue.complete(try await queue.claim())
+      func review(_ user: Int) async throws {
+        try await queue.execute("SELECT analysis.add_review(0::smallint, \(jobs[user - 1]), 'agree', NULL)")
+      }
+      func hook(of user: String?) async throws {
+        _ = try await queue.pool.query(
+          """
+          SELECT analysis.add_webhook(
+            CASE WHEN $1::text IS NOT NULL THEN 0::smallint END, $1, CASE WHEN $1 IS NULL THEN 'north' END,
+            'https://r.example.org/', decode(repeat('07', 150), 'hex'), false, false)
+          """, [.text(user)])
+      }
+      func refuses(_ feature: String, _ call: () async throws -> Void) async throws {
+        let refused = try await #require(throws: PostgreSQLError.self) { try await call() }
+        #expect(refused.message.contains("the clinic's product plain has switched \(feature) off"))
+      }
+      try folder.write("name = Plain\nreviews = off\nwebhooks = off\n", to: "products/plain.conf")
+      #expect(await control.run(["clinics", "set", "north", "--product", "plain"] + products).code == .done)
+      try await refuses("reviews") { try await review(1) }
+      try await refuses("webhooks") { try await hook(of: "u1") }
+      try await refuses("webhooks") { try await hook(of: nil) }
+      try await review(2)
+      try await hook(of: "u2")
+      try folder.write("name = Plain\n", to: "products/plain.conf")
+      #expect(await control.run(["products", "apply"] + products).code == .done)
+      try await review(1)
+      try await hook(of: "u1")
+      try await hook(of: nil)
+    }
+  }
+
   @Test("a clinic's statement has its product's name and colour, and its logo where the clinic has none")
   func statement() async throws {
     try await withQueue { (queue) async throws in
@@ -206,6 +248,10 @@ struct ProductsTests {
       #expect(branded.contains("<dt>Product</dt><dd>Klinik Biru</dd>"))
       #expect(branded.contains(":root { --link: #0b57a4; }") && branded.contains("data:image/jpeg;base64,"))
       #expect(branded.contains("width=\"96\" height=\"96\""))
+      let issuer = "\nissuer = PT Biru\nissuer-address = \"1 Way; Town\"\n"
+      try folder.write(folder.text("products/blue.conf") + issuer, to: "products/blue.conf")
+      let billed = try await page("4.html", products)
+      #expect(billed.contains("<dt>Issuer</dt><dd>PT Biru<br/>1 Way<br/>Town</dd>"))
       let own = folder.path("outside.png")
       _ = await control("clinics", "set", "north", "--logo", own)
       #expect(try await page("2.html", products).contains("width=\"32\" height=\"32\""))

@@ -60,6 +60,32 @@ struct StatementPageTests {
           + "No visible finding: normal 10, green 0, yellow 0, orange 0, red 0"), "\(titles)")
   }
 
+  @Test("It says who bills and until when it is paid, where the product's file does; a draft is not due")
+  func issuer() throws {
+    var statement = StatementExample.statement()
+    statement.brand = .init(
+      "Blue",
+      issuer: .init("Klinik <Biru>", address: ["1 Way", "Town"], taxNumber: "01.234", paymentDays: 30))
+    let closed = String(decoding: try Self.bytes(statement), as: UTF8.self)
+    #expect(closed.contains("<dt>Issuer</dt><dd>Klinik &lt;Biru&gt;<br/>1 Way<br/>Town</dd>"))
+    #expect(closed.contains("<dt>Tax number</dt><dd>01.234</dd>"))
+    #expect(closed.contains("<dt>Due</dt><dd>2020-12-04</dd>"))
+    statement.state = .draft
+    let draft = String(decoding: try Self.bytes(statement), as: UTF8.self)
+    #expect(draft.contains("<dt>Issuer</dt>") && !draft.contains("<dt>Due</dt>"))
+  }
+
+  @Test("The name of a condition stands whole before its bar, in lines that end between words")
+  func longNames() async throws {
+    var statement = StatementExample.statement()
+    statement.conditions.append(
+      .init(String(repeating: "x", count: 60), green: 1, yellow: 0, orange: 0, red: 0))
+    let drawn = try await Judge.elements("text", ofPage: Self.bytes(statement))
+    for line in ["Otitis media, acute, with", "a long name", String(repeating: "x", count: 8)] {
+      #expect(drawn.contains(line), "\(drawn)")
+    }
+  }
+
   @Test("One user is one user", arguments: [(1, "50 used by 1 user<"), (2, "50 used by 2 users<")])
   func plural(users: Int64, expected: String) throws {
     var statement = StatementExample.statement()

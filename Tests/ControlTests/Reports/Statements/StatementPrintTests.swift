@@ -89,6 +89,22 @@ struct StatementPrintTests {
     }
   }
 
+  @Test("No page has a single bar of a chart, and a long name of a condition is whole")
+  func bars() async throws {
+    var statement = StatementExample.statement()
+    statement.usage = []
+    for count in 2...40 {
+      statement.conditions = (0..<count).map {
+        .init("a condition with the long name \($0)", green: 1, yellow: 0, orange: 0, red: 0)
+      }
+      let pages = try await Judge.text(ofPDF: write(statement)).split(separator: "\u{0C}")
+      let bars = pages.map { $0.matches(of: /\b1 in all/).count }
+      #expect(bars.reduce(0, +) == count && !bars.contains(1), "\(count): \(bars)")
+    }
+    let text = try await Judge.text(ofPDF: write(statement)).split(whereSeparator: \.isWhitespace)
+    #expect(text.count { $0 == "long" } == 40)
+  }
+
   @Test("Who sees months that end on another day is told, and no one else")
   func otherMonths() async throws {
     var statement = StatementExample.statement()
