@@ -9,8 +9,11 @@ extension QueueFixture {
   package func addUser(
     _ reference: String = "clinic", plan: String = "premium", zone: String? = nil, anchor: Int? = nil
   ) async throws {
-    _ = try await UserDirectory(pool).add(
+    let added = try await UserDirectory(pool).add(
       NewUser(reference: reference, plan: plan, zone: zone, anchor: anchor))
+    // What a test begins with is no entry of its audit.
+    try await tamper(
+      "DELETE FROM analysis.audit_draft WHERE object = 'user:\(added.userID)' AND action = 'add_user'")
   }
 
   /// Adds users of a shard, and answers their references.

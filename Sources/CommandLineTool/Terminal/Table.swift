@@ -15,23 +15,23 @@ public struct Table: Sendable {
     let shrinks: Bool
     let wraps: Bool
     let mayGo: Bool
+    /// How narrow it may become, so that something of it can still be read; nil where it keeps its width.
+    let narrowest: Int?
 
     /// Makes a column. One that `shrinks` is cut where the table is wider than the terminal. One that `wraps` goes on
-    /// in the next line instead: it names the row, and is never cut. One that `mayGo` is left out where that is not
-    /// enough, the last first.
+    /// in the next line instead: it names the row, and is never cut. Either stays as wide as `least`. One that `mayGo`
+    /// is left out where that is not enough, the last first.
     public init(
       _ title: String, alignment: Alignment = .left, shrinks: Bool = false, wraps: Bool = false,
-      mayGo: Bool = false
+      least: Int? = nil, mayGo: Bool = false
     ) {
       self.title = printable(title)
       self.alignment = alignment
       self.shrinks = shrinks
       self.wraps = wraps
       self.mayGo = mayGo
+      narrowest = least ?? (wraps ? 10 : shrinks ? 8 : nil)
     }
-
-    /// How narrow it may become, so that something of it can still be read; nil where it keeps its width.
-    var narrowest: Int? { wraps ? 10 : shrinks ? 8 : nil }
   }
 
   private var columns: [Column]
@@ -101,7 +101,7 @@ public struct Table: Sendable {
   private func line(_ cells: [Cell], _ widths: [Int], _ paint: Paint) -> String {
     let parts = cells.indices.map { index in
       columns[index].wraps
-        ? Self.broken(cells[index].text, to: widths[index])
+        ? paragraph(cells[index].text, to: widths[index])
         : [truncated(cells[index].text, to: widths[index])]
     }
     return (0..<(parts.map(\.count).max() ?? 0)).map { row in

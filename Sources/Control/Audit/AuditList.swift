@@ -9,7 +9,7 @@ enum AuditListCommand {
   static let until = Option<Date?>("until", .time, help: "Before this time.")
   static let action = Option<String?>(
     "action", .string,
-    help: "What was done: report, read_result, cancel, retry, set_plan, rotate_keys, purge and so on.")
+    help: "What was done, as --json names it: report, read_result, cancel, set_plan, purge and so on.")
   static let user = Option<String?>(
     "user", short: "u", .string,
     help: "About this user or their jobs; # and the internal number of one who was erased.")
@@ -20,7 +20,7 @@ enum AuditListCommand {
     "by-role", .string, help: "By this database role, as the server saw it.")
   static let object = Option<String?>(
     "object", .string,
-    help: "What it was done to, as the list names it: job:12, plan:free, key:0f3a5c7e9b1d2468.")
+    help: "What it was done to, as --json names it: job:12, plan:free, key:0f3a5c7e9b1d2468.")
   static let before = Option<Int?>(
     "before", .int(in: 1...Int.max), help: "Go on before this entry, where the list before ended.")
   static let limit = Option("limit", .int(in: 1...100_000), default: 50, help: "How many at most.")
@@ -87,8 +87,8 @@ struct AuditListResponse: Presentable {
     var table = Table([
       .init("ENTRY", alignment: .right), .init("AT"), .init("ROLE", shrinks: true),
       .init("USER AND HOST", shrinks: true, mayGo: true),
-      .init("ADDRESS", shrinks: true, mayGo: true), .init("ACTION"),
-      .init("OBJECT", shrinks: true), .init("REASON", shrinks: true),
+      .init("ADDRESS", shrinks: true, mayGo: true), .init("WHAT", wraps: true, least: 28),
+      .init("REASON", shrinks: true),
     ])
     for entry in entries {
       let who = [entry.user, entry.host].compactMap { $0 }.joined(separator: "@")
@@ -96,7 +96,7 @@ struct AuditListResponse: Presentable {
         entry.id.map { Cell($0) } ?? Cell("not chained"), Cell(Moment.short(entry.at)), Cell(entry.role),
         Cell(who),
         Cell(entry.address ?? "local"),
-        Cell(entry.action), Cell(entry.object), Cell(entry.reason ?? ""),
+        Cell(entry.words), Cell(entry.reason ?? ""),
       ])
     }
     return table.render(width: width, paint: paint)
@@ -165,14 +165,13 @@ struct AuditSearch {
       "Entries, the latest first",
       [
         .init("Entry", isNumber: true), .init("At"), .init("Login"), .init("Person and machine"),
-        .init("Action"), .init("Object"), .init("Reason"),
+        .init("What"), .init("Reason"),
       ], empty: "No entry is like that.")
     for entry in entries {
       let who = [entry.user, entry.host].compactMap(\.self).joined(separator: "@")
       table.add([
         "\(entry.id.map(String.init) ?? "not chained")", .time(entry.at), "\(entry.role)", "\(who)",
-        "\(entry.action)", "\(entry.object)",
-        "\(entry.reason ?? "")",
+        entry.html, "\(entry.reason ?? "")",
       ])
     }
     let isFull = entries.count == Self.most && entries.last?.id.map { $0 > 1 } ?? false

@@ -161,7 +161,7 @@ struct ClinicDirectory: Sendable {
     }
     let adding = Statement(
       SQLFunction("add_clinic", 1), [.text(name)], as: Bool.self, while: "adding clinic \(name)")
-    guard let kind else { return try await adding.run(on: database) }
+    guard let kind else { return try await adding.run(on: database, as: actor) }
     var change = ClinicChange()
     change.kind = kind
     let setting = Self.setting(change, of: name)

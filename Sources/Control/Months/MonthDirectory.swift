@@ -85,6 +85,20 @@ struct MonthDirectory: Sendable {
     ).run(on: database, deadline: Self.deadline)
   }
 
+  /// A month that may be closed and is not.
+  struct Due: Decodable {
+    let period: Period
+    /// Since when, in seconds since 1970.
+    let dueAt: Double
+  }
+
+  /// Those months, the oldest first; every login may ask.
+  func due() async throws(JobQueueError) -> [Due] {
+    try await Statement(
+      SQLFunction("months_due", 1), [now], as: [Due].self, while: "looking for months that are due"
+    ).run(on: database, deadline: Self.deadline)
+  }
+
   /// From when on a month may be closed, in seconds since 1970.
   func dueAt(of month: Period) async throws(JobQueueError) -> Double {
     try await Statement(
@@ -233,11 +247,11 @@ struct MonthCheck: DatabaseCheck {
   private static let patience = 86_400.0
 
   func findings(_ database: AskedDatabase) async throws -> [Finding] {
-    [Self.judge(try await MonthDirectory(database.pool).list(), now: UnixTime.now.secondsSince1970)]
+    [Self.judge(try await MonthDirectory(database.pool).due(), now: UnixTime.now.secondsSince1970)]
   }
 
-  static func judge(_ months: [BilledMonth], now: Double) -> Finding {
-    let waiting = months.filter { $0.state == .due && now - $0.dueAt > patience }
+  static func judge(_ due: [MonthDirectory.Due], now: Double) -> Finding {
+    let waiting = due.filter { now - $0.dueAt > patience }
     guard let first = waiting.first else { return .ok("months", "no month waits to be closed") }
     let since = "for \(Moment.age(now - first.dueAt))"
     guard waiting.count > 1 else {

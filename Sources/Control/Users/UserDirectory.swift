@@ -29,7 +29,7 @@ public struct UserDirectory: Sendable {
         .int16(shard), .text(user.reference), .text(user.plan), .text(user.zone),
         .text(user.name.map(storable)), .text(user.email.map(storable)),
       ], as: AddedUser.self, beside: ["shard": shard], while: "adding user \(user.reference)")
-    guard let anchor = user.anchor else { return try await adding.run(on: database) }
+    guard let anchor = user.anchor else { return try await adding.run(on: database, as: actor) }
     let setting = Self.settingPeriod(of: user.reference, in: shard, anchor, nil)
     do {
       return try await database.transaction { transaction in

@@ -119,6 +119,12 @@ extension SQLAttack {
       "SELECT count(*) FROM (SELECT to_jsonb(m) FROM analysis.list_months(now()) m) t(row) WHERE row::text ~ 'south|confided'",
       .answers("(0)")),
     SQLAttack(
+      .northernReporter, "finds more in the months that are due than that they are",
+      """
+      SELECT count(*) FROM analysis.months_due(now() + interval '1 year') m, jsonb_object_keys(to_jsonb(m)) k
+      WHERE k NOT IN ('o_due_at', 'o_period')
+      """, .answers("(0)")),
+    SQLAttack(
       .reporter, "reads agreement by a reading that it did not open",
       "SELECT * FROM analysis.agreement_report({month}::smallint, {month}::smallint, '{reading}')",
       .refused("42501")),

@@ -1,7 +1,9 @@
 import PostgreSQL
 import QueueTestSupport
+import TestSupport
 import Testing
 
+@testable import CommandLineTool
 @testable import Control
 @testable import Queue
 @testable import Support
@@ -176,5 +178,70 @@ struct AuditActionTests {
       #expect(try await ids(AuditFilter(until: now)) == [3, 2, 1])
       await #expect(throws: JobQueueError.self) { _ = try await log.list(AuditFilter(user: "nobody")) }
     }
+  }
+
+  @Test("Users who are added together are one entry, with their plan and zone; however many, none is refused")
+  func added() async throws {
+    try await withCheckedQueue { queue in
+      let file = try TemporaryFolder()
+      let rows = (1...3).map { "u\($0),premium,Asia/Jakarta\n" }.joined()
+      try file.write("user,plan,zone\n" + rows + "u9,free,Asia/Jakarta\n", to: "users.csv")
+      let imported = await queue.control("users", "import", file.path("users.csv"))
+      #expect(imported.code == .done, "\(imported.messages)")
+      let entries = try await queue.entries().filter { $0.action == "add_user" }
+      #expect(entries.map(\.object).sorted().map { $0.prefix(5) } == ["user:", "users"])
+      #expect(entries.map(\.words).contains("added 3 users with plan premium"))
+      try await withLogin("office", of: ["administrator"], in: queue) { office in
+        _ = try await office.query(
+          """
+          SELECT count(*) FROM generate_series(1, 700) n,
+            analysis.add_user(0::smallint, 'many-' || n, NULL, NULL, NULL, NULL)
+          """)
+      }
+      #expect(try await queue.count("audit_draft WHERE action = 'add_user'") == 700)
+    }
+  }
+
+  @Test("Each action of privacy.md has its words, and no other has")
+  func words() throws {
+    let page = try #require(MarkdownFile.named("docs/privacy.md"))
+    let rows = page.prose.prefix { !$0.hasPrefix("### ") }.filter { $0.hasPrefix("| `") }
+    let named = rows.flatMap { $0.split(separator: "|")[0].matches(of: /`(\w+)`/).map { String($0.1) } }
+    #expect(named.count > 40)
+    #expect(Set(named) == Set(AuditEntry.sentences.keys))
+  }
+
+  @Test(
+    "An entry says what was done to what, with links to the jobs, and what it does not know by its name",
+    arguments: [
+      ("cancel", "job:12", nil, "cancelled job 12", #"cancelled <a href="/jobs/12">job 12</a>"#),
+      (
+        "retry", "jobs", #"{"jobs": [3, 4], "users": [1], "shard": 0}"#, "retried 2 jobs",
+        #"retried 2 jobs: <a href="/jobs/3">3</a> <a href="/jobs/4">4</a>"#
+      ),
+      (
+        "set_plan", "user:7", #"{"plan": "free"}"#, "gave user #7 the plan free",
+        #"gave <a href="/audit?user=%237">user #7</a> the plan free"#
+      ),
+      (
+        "report", "report:analyses:2026-10", nil, "made report analyses of 2026-10",
+        "made report analyses of 2026-10"
+      ),
+      (
+        "set_setting", "setting:zone", #"{"after": "<b>"}"#, "set setting zone to <b>",
+        "set setting zone to &lt;b&gt;"
+      ),
+      (
+        "replay_webhook", "webhook:3", #"{"events": 12}"#, "had 12 events of webhook 3 sent again",
+        "had 12 events of webhook 3 sent again"
+      ),
+      ("unheard_of", "thing:1", nil, "unheard_of thing 1", "unheard_of thing 1"),
+    ] as [(String, String, String?, String, String)])
+  func sentence(action: String, object: String, detail: String?, words: String, html: String) {
+    let entry = AuditEntry(
+      id: 1, at: 0, role: "office", user: nil, host: nil, address: nil, action: action, object: object,
+      reason: nil, detail: detail, hash: nil)
+    #expect(entry.words == words)
+    #expect(entry.html.markup == html)
   }
 }

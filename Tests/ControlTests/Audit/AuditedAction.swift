@@ -7,7 +7,7 @@ import QueueTestSupport
 
 /// What is audited, as a client of the queue does it.
 enum AuditedAction: String, CaseIterable {
-  case cancel, retry, plan, zone, period, limit, setting, pause, resume
+  case cancel, retry, addUser, addClinic, plan, zone, period, limit, setting, pause, resume
   case result, review, report, export, erasure, close
   case rotate, removeKey
   case workerStart, workerStop
@@ -26,6 +26,12 @@ enum AuditedAction: String, CaseIterable {
       let job = try await queue.deadJob("user")
       _ = try await jobs.change([JobID(job)], .retry, by: actor)
       return ("retry", "job:\(job)")
+    case .addUser:
+      let added = try await UserDirectory(pool).add(NewUser(reference: "new", plan: "free"), by: actor)
+      return ("add_user", "user:\(added.userID)")
+    case .addClinic:
+      _ = try await ClinicDirectory(pool).add("north", by: actor)
+      return ("add_clinic", "clinic:\(try await queue.number("SELECT id FROM analysis.clinic"))")
     case .plan:
       try await UserDirectory(pool).setPlan("user", plan: "free", by: actor)
       return ("set_plan", "user:\(try await queue.number("SELECT user_id FROM analysis.account"))")

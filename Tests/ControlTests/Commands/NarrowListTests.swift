@@ -67,7 +67,7 @@ struct NarrowListTests {
         ("settings", "max_waiting_per_user"), ("status", String(repeating: "host-of-a-worker.", count: 12)),
         ("jobs show \(claimed[0].id)", "INVALID_IMAGE_FORMAT"), ("jobs show \(claimed[1].id)", "83%"),
         ("reconcile", user), ("reconcile", "\(lost)"), ("keys list --key-file \(keys)", key),
-        ("purge --dry-run", "by row"), ("audit list", "assign_clinic"),
+        ("purge --dry-run", "by row"), ("audit list", "assigned user #"),
         ("watch --since 1h --count 3", "\(claimed[0].id)"),
         ("reviews add \(claimed[1].id) --verdict agree", "agree"),
         ("reviews comment \(claimed[1].id) \(String(repeating: "long", count: 60))", "comment 1 added"),

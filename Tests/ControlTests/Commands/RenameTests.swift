@@ -50,7 +50,8 @@ struct RenameTests {
         try await queue.texts("SELECT user_ref FROM analysis.statement_line") == ["u1"],
         "a closed month keeps the name")
       let audit = await control("audit", "list", "--user", "u2")
-      #expect(audit.output.contains("rename") && audit.output.contains("read_result"), "\(audit.output)")
+      #expect(audit.output.contains("renamed user #"), "\(audit.output)")
+      #expect(audit.output.contains("read the result of job \(job.id)"), "\(audit.output)")
       #expect(!audit.output.contains("u1"))
 
       // What was encrypted for the old name opens, beside what is encrypted for the new one, also under another key.

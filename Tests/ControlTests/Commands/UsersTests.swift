@@ -79,7 +79,7 @@ struct UsersTests {
       #expect(await control("users", "set-period", "u2", "--anchor", "2").code == .refused)
       #expect(
         try await queue.entries().map { "\($0.action) \($0.object)" } == [
-          "set_period user:1", "set_period user:1",
+          "add_user user:1", "set_period user:1", "set_period user:1",
         ])
     }
   }

@@ -19,7 +19,7 @@ struct DoctorSchemaTests {
     }
   }
 
-  @Test("months that could be closed and are not, with the command that closes them")
+  @Test("months that could be closed and are not, with the command that closes them, as every login")
   func months() async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("u1")
@@ -30,6 +30,10 @@ struct DoctorSchemaTests {
       #expect(found.map(\.state) == ["warning"])
       #expect(found.map { $0.seen.contains("months could be closed, 2025-01 for ") } == [true])
       #expect(found.map { $0.advice?.contains("analysisctl month close --due") } == [true])
+      for role in ["worker", "submitter", "administrator", "operator"] {
+        let seen = try await queue.direct(as: role).control.doctor().found.of("months")
+        #expect(seen == found, "\(role)")
+      }
     }
   }
 
@@ -125,7 +129,7 @@ struct DoctorSchemaTests {
         "INSERT INTO analysis.audit_draft (at, role, action, object) VALUES (now() - interval '5 days', 'x', 'test', 'thing:1')"
       )
       try await withLoginRole(on: queue.pool, in: ["analysis_worker"]) { (login) async throws in
-        let held = try await queue.database.login(login).connect(on: queue.loop)
+        let held = try await queue.direct().database.login(login).connect(on: queue.loop)
         try await held.execute(script: "BEGIN; SELECT analysis.chain_audit(1, false)")
         // The server ends one that is idle after five seconds.
         try await LockHolder.active.stays(held, in: queue) {

@@ -66,6 +66,8 @@ BEGIN
   INSERT INTO analysis.account_plan (shard, user_id, valid_from, plan_id)
   VALUES (p_shard, o_user_id, '-infinity', v_plan);
   INSERT INTO analysis.profile (shard, user_id, name, email) VALUES (p_shard, o_user_id, p_name, p_email);
+  PERFORM analysis.audit_write(
+    'add_user', 'user:' || o_user_id, jsonb_build_object('plan', coalesce(p_plan, 'free'), 'zone', v_zone));
   RETURN NEXT;
 EXCEPTION WHEN check_violation OR not_null_violation THEN
   GET STACKED DIAGNOSTICS v_table = TABLE_NAME, v_rule = CONSTRAINT_NAME, v_column = COLUMN_NAME;

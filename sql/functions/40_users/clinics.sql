@@ -61,12 +61,18 @@ END $$;
 -- Adds a clinic; false if it is there already.
 CREATE OR REPLACE FUNCTION analysis.add_clinic(p_name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
+DECLARE
+  v_clinic int;
 BEGIN
   PERFORM analysis.require_argument(
     length(p_name) BETWEEN 1 AND 100 AND p_name !~ analysis.hidden_characters(),
     'a clinic''s name has 1 to 100 characters, and none that cannot be seen');
-  INSERT INTO analysis.clinic (name) VALUES (normalize(p_name)) ON CONFLICT (name) DO NOTHING;
-  RETURN FOUND;
+  INSERT INTO analysis.clinic (name) VALUES (normalize(p_name)) ON CONFLICT (name) DO NOTHING
+  RETURNING id INTO v_clinic;
+  IF v_clinic IS NOT NULL THEN
+    PERFORM analysis.audit_write('add_clinic', 'clinic:' || v_clinic);
+  END IF;
+  RETURN v_clinic IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION analysis.add_clinic IS
   'Adds a clinic; answers whether it is new.';

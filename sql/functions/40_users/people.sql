@@ -214,8 +214,10 @@ BEGIN
         last_reset = EXCLUDED.last_reset, updated_at = EXCLUDED.updated_at;
 END $$;
 
--- Records which plans, zones, anchors and clinics users were given: an entry for all who were given the same.
-CREATE OR REPLACE FUNCTION analysis.audit_changed_users(p_judged analysis.judged_user[]) RETURNS void
+-- Records who was added, and which plans, zones, anchors and clinics users were given: an entry for all who
+-- were given the same.
+CREATE OR REPLACE FUNCTION analysis.audit_changed_users(
+  p_judged analysis.judged_user[], p_added bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_action text;
@@ -223,6 +225,12 @@ DECLARE
   v_users bigint[];
 BEGIN
   FOR v_action, v_detail, v_users IN
+    SELECT 'add_user', jsonb_build_object('plan', p.name, 'zone', (j.state).zone),
+      array_agg(j.user_id ORDER BY j.user_id)
+    FROM unnest(p_judged) j JOIN analysis.plan p ON p.id = (j.state).plan_id
+    WHERE j.user_id = ANY (p_added)
+    GROUP BY 1, 2
+    UNION ALL
     SELECT CASE c.value ->> 'field' WHEN 'plan' THEN 'set_plan' WHEN 'zone' THEN 'set_zone'
              WHEN 'anchor' THEN 'set_period' ELSE 'assign_clinic' END,
       CASE c.value ->> 'field' WHEN 'clinic' THEN jsonb_build_object('clinic', (j.state).clinic_id)
@@ -260,7 +268,7 @@ BEGIN
     SELECT j FROM analysis.judge_users(p_shard, p_users, p_add, clock_timestamp()) j ORDER BY j.i);
   IF NOT p_dry THEN
     PERFORM analysis.change_users(p_shard, v_judged);
-    PERFORM analysis.audit_changed_users(v_judged);
+    PERFORM analysis.audit_changed_users(v_judged, v_added);
   END IF;
   RETURN QUERY
   SELECT j.i, j.user_id,

@@ -60,6 +60,15 @@ END $$;
 COMMENT ON FUNCTION analysis.list_months IS
   'Answers the months, which of them are closed, and from when on the others may be.';
 
+-- Those that are due, for every login: until they are closed nobody is billed by them.
+CREATE OR REPLACE FUNCTION analysis.months_due(p_now timestamptz)
+RETURNS TABLE (o_period smallint, o_due_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+  SELECT m.o_period, m.o_due_at FROM analysis.list_months(p_now) m WHERE m.o_state = 'due' ORDER BY 1
+$$;
+COMMENT ON FUNCTION analysis.months_due IS
+  'Answers the months that may be closed and are not, and since when.';
+
 -- What the closing of a month would state: its users, those who used something, their units and those over
 -- the limit; and how many adjustments of months that were stated before, with the sum of their units. p_now
 -- NULL: now. Who may not close it is refused as there.

@@ -47,7 +47,7 @@ LANGUAGE sql IMMUTABLE AS $$
     ('all',
       ARRAY[
         'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'day_start',
-        'current_month',
+        'current_month', 'months_due',
         'image_keys', 'webhook_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit',
         'audit_ends', 'unchained', 'clinics_seen', 'users_seen'],
       ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function'])
