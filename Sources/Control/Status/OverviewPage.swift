@@ -8,15 +8,18 @@ extension DashboardPage {
     path: "/", section: .overview, roles: [.operator, .auditor, .worker]
   ) { _, context in
     let view = try await context.queue()
-    let overview = Overview(view: view, mayPause: try await context.has(Pauses.roles))
+    let overview = Overview(
+      view: view, mayPause: try await context.has(Pauses.roles),
+      seesJobs: try await context.has(FailuresPage.page.roles))
     let hour = try await context.value(of: past("hour", age: .seconds(20), 3600, parts: 60, context))
     let day = try await context.value(of: past("day", age: .seconds(60), 86_400, parts: 96, context))
     return Page(
       title: "Overview",
       content: """
         \(HTML.live("now", overview.now))
-        \(HTML.live("past", PastCharts(title: "The last hour", past: hour).html))
-        \(HTML.live("day", PastCharts(title: "The last day", past: day).html))
+        \(HTML.live("past", PastCharts(id: "hour", title: "The last hour", past: hour).html))
+        \(HTML.live("rest", overview.rest))
+        \(HTML.live("day", PastCharts(id: "day", title: "The last day", past: day).html))
         """, isLive: true)
   }
 
@@ -34,6 +37,8 @@ struct Overview {
   let view: QueueView
   /// Whether the login may pause and resume.
   let mayPause: Bool
+  /// Whether it may open the pages of jobs.
+  let seesJobs: Bool
 
   private var status: QueueStatus { view.status }
   private var alive: [QueueStatus.WorkerStatus] { status.workers.filter { $0.state == .alive } }
@@ -45,29 +50,51 @@ struct Overview {
   /// than the leases do.
   var unsent: Int { max(0, status.inFlight - calls) }
 
+  /// How it is, before everything else.
   var now: HTML {
     """
+    \(sentence)
     \(warnings)
     \(figures)
-    <h2>Endpoints</h2>
-    \(endpoints)
-    <h2>Failures by cause</h2>
-    \(failures)
-    <h2>Lanes</h2>
-    \(lanes)
-    <h2>Pauses</h2>
-    \(Pauses.html(status.pauses, mayChange: mayPause))
     """
   }
 
-  // MARK: - What is wrong
+  /// Where it comes from.
+  var rest: HTML {
+    """
+    \(part("endpoints", "Endpoints", endpoints))
+    \(part("lanes", "Lanes", lanes))
+    \(part("failures", "Failures by cause", failures))
+    \(part("pauses", "Pauses", Pauses.html(status.pauses, mayChange: mayPause)))
+    """
+  }
+
+  /// A part of the page; nothing where there is nothing to say.
+  private func part(_ id: StaticString, _ title: StaticString, _ content: HTML?) -> HTML? {
+    content.map { content in
+      "<section id=\"\(id.description)\">\n<h2>\(title.description)</h2>\n\(content)\n</section>"
+    }
+  }
+
+  // MARK: - How it is
+
+  /// The state of the queue, as everything that shows it has it.
+  private var sentence: HTML? {
+    guard let state = status.state, let sentence = status.sentence else { return nil }
+    let kind: HTML =
+      switch state.name {
+      case .working: "good"
+      case .paused: "warn"
+      case .noWorker, .endpointShut: status.waiting.value > 0 ? "bad" : "warn"
+      }
+    let advice: HTML? =
+      state.name == .noWorker
+      ? " Start analysis-worker, or see <a href=\"/workers\">Workers</a> for those that are lost." : nil
+    return "<p class=\"state notice \(kind)\"><strong>\(sentence).</strong>\(advice)</p>"
+  }
 
   var warnings: [HTML] {
     var warnings: [HTML] = []
-    if alive.isEmpty, status.waiting.value > 0 {
-      warnings.append(
-        .notice("bad", "Jobs wait, and no worker lives. Start one, or see <a href=\"/workers\">Workers</a>."))
-    }
     let lost = status.workers.count { $0.state == .lost }
     if lost > 0 {
       warnings.append(
@@ -83,27 +110,32 @@ struct Overview {
 
   // MARK: - Numbers
 
-  private var figures: HTML {
-    .figures([
-      ("State", status.state.map { state in "\(state.words)" } ?? "not known"),
-      ("Waiting", "\(status.waiting.description)"),
-      ("Calls running now", "\(calls)"),
-      ("Claimed, not yet sent", "\(unsent)"),
-      ("Done a second, over 10 s", Self.rate(status.rates.tenSeconds)),
-      ("over 1 min", Self.rate(status.rates.minute)),
-      ("over 5 min", Self.rate(status.rates.fiveMinutes)),
-      ("Time until empty", status.emptyIn.map { seconds in "\(Moment.age(seconds))" } ?? "not known"),
-      ("Oldest waiting", status.oldestWaitingSeconds.map { seconds in "\(Moment.age(seconds))" } ?? "none"),
-      ("Scheduled for later", "\(status.scheduled.description)"),
-      ("Dead", "\(status.dead.description)"),
-    ])
+  /// Those that are not zero; of a queue in which nothing is there are none.
+  private var figures: HTML? {
+    func count(_ name: String, _ count: Int) -> (name: String, value: HTML)? {
+      count > 0 ? (name, "\(count)") : nil
+    }
+    func bounded(_ name: String, _ count: BoundedCount) -> (name: String, value: HTML)? {
+      count.value > 0 ? (name, "\(count.description)") : nil
+    }
+    func rate(_ name: String, _ rate: Double?) -> (name: String, value: HTML)? {
+      rate.flatMap { rate in rate > 0 ? (name, "\(Chart.shown(rate))") : nil }
+    }
+    let figures = [
+      bounded("Waiting", status.waiting), count("Calls running now", calls),
+      count("Claimed, not yet sent", unsent), rate("Done a second, over 10 s", status.rates.tenSeconds),
+      rate("over 1 min", status.rates.minute), rate("over 5 min", status.rates.fiveMinutes),
+      status.oldestWaitingSeconds.map { seconds in ("Oldest waiting", "\(Moment.age(seconds))") },
+      bounded("Scheduled for later", status.scheduled),
+      bounded("Dead", status.dead),
+    ].compactMap(\.self)
+    return figures.isEmpty ? nil : .figures(figures)
   }
-
-  private static func rate(_ rate: Double?) -> HTML { rate.map { rate in "\(Chart.shown(rate))" } ?? "–" }
 
   // MARK: - Tables
 
-  private var endpoints: HTML {
+  private var endpoints: HTML? {
+    guard !alive.isEmpty else { return nil }
     var table = DataTable(
       "Each endpoint as the live workers find it",
       [
@@ -113,22 +145,27 @@ struct Overview {
     let found = Dictionary(grouping: alive.flatMap { $0.report?.endpoints ?? [] }, by: \.name)
     for (name, reports) in found.sorted(by: { $0.key < $1.key }) {
       let mean = view.callTimes.mean(of: name)
-      table.add([
-        "\(name)", Self.state(reports), "\(reports.reduce(0) { $0 + $1.inFlight })",
-        "\(reports.reduce(0) { $0 + $1.window })", mean.map { mean in "\(Self.duration(mean))" } ?? "–",
-      ])
+      table.add(
+        [
+          "\(name)", Self.state(reports), "\(reports.reduce(0) { $0 + $1.inFlight })",
+          "\(reports.reduce(0) { $0 + $1.window })", mean.map { mean in "\(Self.duration(mean))" } ?? "–",
+        ], id: "endpoint-\(name)")
     }
     return table.html
   }
 
-  /// `open`, or how many workers leave it alone and why.
+  /// `open`, or how many workers leave it alone, why, and until when.
   private static func state(_ reports: [WorkerReport.Endpoint]) -> HTML {
     let away = reports.filter { $0.state != .open }
     guard let first = away.first else { return "<span class=\"good\">open</span>" }
     let reason: HTML = first.reason.map { reason in ": \(reason)" } ?? ""
     let kind: HTML = first.state == .paused ? "warn" : "bad"
-    return
-      "<strong class=\"\(kind)\">\(first.state.rawValue)</strong> for \(away.count) of \(reports.count) workers\(reason)"
+    let next = away.compactMap(\.nextTrySeconds).min().map { seconds in
+      "; \(first.state == .paused ? "resumed" : "tried again") in \(Moment.age(seconds))" as HTML
+    }
+    return """
+      <strong class="\(kind)">\(first.state.rawValue)</strong> for \(away.count) of \(reports.count) workers\(reason)\(next)
+      """
   }
 
   /// `85 ms`, `1.2 s`.
@@ -136,30 +173,36 @@ struct Overview {
     seconds < 1 ? "\(Int((seconds * 1000).rounded())) ms" : "\(Chart.shown(seconds)) s"
   }
 
-  private var failures: HTML {
+  private var failures: HTML? {
     guard let totals = view.totals else { return "<p class=\"empty\">The causes could not be read.</p>" }
+    guard !totals.dead.isEmpty else { return nil }
     var table = DataTable(
       "Dead jobs by the class of their failure, as of the last minute",
-      [.init("Cause"), .init("Jobs", isNumber: true)], empty: "No job is dead.")
+      [.init("Cause"), .init("Jobs", isNumber: true)], empty: "")
     for (cause, count) in totals.dead.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-      table.add(["\(cause.replacing("_", with: " "))", "\(count)"])
+      table.add(["\(cause.replacing("_", with: " "))", "\(count)"], id: "cause-\(cause)")
     }
-    return table.html
+    let link: HTML? = seesJobs ? "\n<p><a href=\"/failures\">Their messages, and what to do</a></p>" : nil
+    return "\(table.html)\(link)"
   }
 
-  private var lanes: HTML {
+  /// The lanes that have something.
+  private var lanes: HTML? {
+    let lanes = status.lanes.filter { $0.waiting.value > 0 || $0.inFlight > 0 }
+    guard !lanes.isEmpty else { return nil }
     var table = DataTable(
       "What waits and runs, by type and priority",
       [
         .init("Lane"), .init("Waiting", isNumber: true), .init("Running", isNumber: true),
         .init("Oldest", isNumber: true),
-      ], empty: "There are no lanes.")
-    for lane in status.lanes {
+      ], empty: "")
+    for lane in lanes {
       let oldest = lane.oldestWaitingSeconds
-      table.add([
-        "\(lane.lane.description)", "\(lane.waiting.description)", "\(lane.inFlight)",
-        oldest.map { oldest in "\(Moment.age(oldest))" } ?? "–",
-      ])
+      table.add(
+        [
+          "\(lane.lane.description)", "\(lane.waiting.description)", "\(lane.inFlight)",
+          oldest.map { oldest in "\(Moment.age(oldest))" } ?? "–",
+        ], id: "lane-\(lane.lane.description)")
     }
     return table.html
   }
@@ -167,6 +210,8 @@ struct Overview {
 
 /// What the workers have kept of a time, as two charts.
 struct PastCharts {
+  /// Its own on the page.
+  let id: String
   let title: String
   let past: [QueuePast]
 
@@ -177,13 +222,13 @@ struct PastCharts {
     // `2026-10-01 08:00:00Z`: the time of the day, to the minute.
     let moments = past.map { String(Moment.short($0.at).dropFirst(11).prefix(5)) }
     let work = Chart(
-      title: "Ended", unit: "jobs a second", moments: moments,
+      id: "\(id)-ended", title: "Ended", unit: "jobs a second, by UTC", moments: moments,
       lines: [
         .init(name: "done", style: "first", values: past.map(\.done)),
         .init(name: "dead or to be retried", style: "second", values: past.map(Self.failed)),
       ])
     let stock = Chart(
-      title: "In the queue", unit: "jobs", moments: moments,
+      id: "\(id)-stock", title: "In the queue", unit: "jobs, by UTC", moments: moments,
       lines: [
         .init(name: "waiting", style: "first", values: past.map(\.waiting)),
         .init(name: "in workers' hands", style: "second", values: past.map(\.inFlight)),
@@ -226,7 +271,7 @@ struct WorkerList {
         .init("Done", isNumber: true), .init("Retried", isNumber: true), .init("Dead", isNumber: true),
         .init("Last heard of", isNumber: true), .init("Started", isNumber: true), .init("Version"),
       ], empty: "No worker was heard of in the last hour.")
-    for worker in sorted.prefix(Self.most) { table.add(Self.row(worker)) }
+    for worker in sorted.prefix(Self.most) { table.add(Self.row(worker), id: "worker-\(worker.id)") }
     let rest = sorted.count - Self.most
     let more: HTML = rest > 0 ? "<p>\(rest) more are not shown; analysisctl status lists all.</p>" : ""
     return "\(counts)\(table.html)\(more)"

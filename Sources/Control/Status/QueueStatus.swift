@@ -104,6 +104,21 @@ public struct QueueStatus: Sendable, Equatable {
     return Double(waiting.value + inFlight) / rate
   }
 
+  /// How it is, in one sentence: the state in its words, and how many jobs wait for it, or how soon none does. Nil where
+  /// the schema of before does not say.
+  var sentence: String? {
+    guard let state else { return nil }
+    let open = waiting.value + inFlight
+    let wait =
+      waiting.value == 0 ? "nothing waits" : "\(waiting) \(waiting.value == 1 ? "job waits" : "jobs wait")"
+    guard state.name == .working else { return "\(state.sentence); \(wait)" }
+    guard open > 0 else { return "Working: nothing waits" }
+    guard let rate = rates.minute, let emptyIn else {
+      return "Working: \(wait), \(inFlight) in workers' hands"
+    }
+    return "Working: \(Chart.shown(rate)) a second, empty in \(Moment.age(emptyIn))"
+  }
+
   /// Asks a database, by one statement. Counts that a worker has kept are some seconds old. All counts of a shard
   /// are of one moment: a job that goes from one table to the next meanwhile is counted once.
   ///
@@ -263,6 +278,11 @@ public struct QueueState: Sendable, Equatable, Decodable {
 
   /// `working`, `paused: ear jobs, the lamp is broken`.
   var words: String { name.rawValue + (why.map { ": \(printable($0))" } ?? "") }
+
+  /// The same as a sentence begins with it.
+  fileprivate var sentence: String {
+    name == .noWorker && why == nil ? "No worker lives" : words.prefix(1).uppercased() + words.dropFirst()
+  }
 
   private struct Columns: Decodable {
     let state: String

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A line chart, drawn as SVG within the page. A table of the same numbers stands behind it for whoever does not see it.
+/// A line chart with its scale, drawn as SVG within the page. The value of each moment is said where the pointer stands,
+/// and a table of the same numbers stands behind it for whoever does not see it.
 public struct Chart {
   /// One line of it.
   public struct Line {
@@ -19,6 +20,8 @@ public struct Chart {
     }
   }
 
+  /// Its own on the page.
+  let id: String
   /// What it shows, for its heading.
   let title: String
   /// What the values are, for the axis: `jobs a second`.
@@ -29,7 +32,8 @@ public struct Chart {
   let lines: [Line]
 
   /// A chart.
-  public init(title: String, unit: String, moments: [String], lines: [Line]) {
+  public init(id: String, title: String, unit: String, moments: [String], lines: [Line]) {
+    self.id = id
     self.title = title
     self.unit = unit
     self.moments = moments
@@ -39,21 +43,36 @@ public struct Chart {
   private static let width = 600
   private static let height = 160
 
-  /// The chart and its table.
+  /// The chart and its table. What is written beside it is no part of the drawing, which is as wide as the page has
+  /// room: so it can be read on a phone too.
   public var html: HTML {
     let top = Self.roundedUp(lines.flatMap(\.values).compactMap(\.self).max() ?? 0)
     return """
-      <figure>
+      <figure class="chart" id="\(id)">
       <figcaption>\(title), \(unit)</figcaption>
+      <div class="plot">
+      <p class="scale"><span>\(Self.shown(top))</span><span>\(Self.shown(top / 2))</span><span>0</span></p>
       <svg viewBox="0 0 \(Self.width) \(Self.height)" role="img" aria-label="\(summary)" preserveAspectRatio="none">
       <line class="grid" x1="0" y1="\(Self.height / 2)" x2="\(Self.width)" y2="\(Self.height / 2)"/>
       \(lines.map { line in path(line, top: top) })
+      <g class="moments" stroke-width="\(Self.shown(step))">\(moments.indices.map(moment))</g>
       </svg>
-      <p class="axis"><span>\(moments.first ?? "")</span><span>most: \(Self.shown(top))</span><span>\(moments.last ?? "")</span></p>
+      <p class="axis">\(axis.map { name in "<span>\(name)</span>" as HTML })</p>
+      </div>
       <p class="legend">\(lines.map { line in "<span class=\"\(line.style)\">\(line.name)</span> " as HTML })</p>
-      <details><summary>\(title) as a table</summary>\(table)</details>
+      <p class="reading">\(moments.indices.last.map(reading) ?? "")</p>
+      <details id="\(id)-table"><summary>\(title) as a table</summary>\(table)</details>
       </figure>
       """
+  }
+
+  /// How far a moment is from the next.
+  private var step: Double { Double(Self.width) / Double(max(1, moments.count - 1)) }
+
+  /// The first moment, the one in the middle and the last.
+  private var axis: [String] {
+    guard let last = moments.indices.last else { return [] }
+    return Set([0, last / 2, last]).sorted().map { moments[$0] }
   }
 
   /// What a screen reader says of it.
@@ -64,11 +83,24 @@ public struct Chart {
     return "\(title), \(unit). " + last.joined(separator: ", ")
   }
 
+  /// `08:15: done 41, failed 0.5`.
+  private func reading(_ index: Int) -> String {
+    let values = lines.compactMap { line in line.values[index].map { "\(line.name) \(Self.shown($0))" } }
+    return "\(moments[index]): " + (values.isEmpty ? "nothing known" : values.joined(separator: ", "))
+  }
+
+  /// What the pointer finds at a moment.
+  private func moment(_ index: Int) -> HTML {
+    guard lines.contains(where: { $0.values[index] != nil }) else { return "" }
+    return """
+      <path d="M\(Int((Double(index) * step).rounded())) 0v\(Self.height)"><title>\(reading(index))</title></path>
+      """
+  }
+
   /// The pieces of a line between what is not known.
   private func path(_ line: Line, top: Double) -> HTML {
     var data = ""
     var isDrawing = false
-    let step = Double(Self.width) / Double(max(1, line.values.count - 1))
     for (index, value) in line.values.enumerated() {
       guard let value else {
         isDrawing = false

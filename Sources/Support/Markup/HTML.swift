@@ -93,7 +93,7 @@ public struct DataTable {
   let columns: [Column]
   /// What stands there when it has no rows.
   let empty: String
-  private var rows: [[HTML]] = []
+  private var rows: [(cells: [HTML], id: String?)] = []
 
   /// A table.
   public init(_ caption: String, _ columns: [Column], empty: String) {
@@ -103,14 +103,16 @@ public struct DataTable {
   }
 
   /// Adds a row: a cell for each column. The first one names the row.
-  public mutating func add(_ cells: [HTML]) {
-    rows.append(cells)
+  ///
+  /// - Parameter id: What the row is of, its own on the page: a page that is brought up to date knows the row by it.
+  public mutating func add(_ cells: [HTML], id: String? = nil) {
+    rows.append((cells, id))
   }
 
   /// The table, or what is said where it is empty.
   public var html: HTML {
     guard !rows.isEmpty else { return "<p class=\"empty\">\(empty)</p>" }
-    return "\(opening)\(rows.map(row))\(closing)"
+    return "\(opening)\(rows.map { row($0.cells, id: $0.id) })\(closing)"
   }
 
   /// What comes before the rows, for a table that is too long to be kept: it is written row by row.
@@ -129,8 +131,8 @@ public struct DataTable {
   public var closing: HTML { "</tbody>\n</table>\n</div>" }
 
   /// A row: a cell for each column. The first one names the row.
-  public func row(_ cells: [HTML]) -> HTML {
-    var html: HTML = "<tr>"
+  public func row(_ cells: [HTML], id: String? = nil) -> HTML {
+    var html: HTML = "<tr\(id.map { id in " id=\"\(percentEncoded(id))\"" as HTML })>"
     for (index, (cell, column)) in zip(cells, columns).enumerated() {
       html +=
         index == 0

@@ -104,6 +104,15 @@ enum EndpointVerdict: Equatable {
 }
 
 extension CallFailure {
+  /// Why an endpoint that fails so is left alone: in our words, none of the endpoint's, which may be of a picture.
+  var endpointReason: String {
+    if let status { return "it answers with status \(status)" }
+    guard failureClass == .notSent || failureClass == .outcomeUnknown else {
+      return "it fails (\(failureClass.rawValue))"
+    }
+    return message.hasSuffix(".") ? String(message.dropLast()) : message
+  }
+
   /// What is kept with the attempt: the message and what may be said of an unusable answer.
   var storedMessage: String { evidence.map { "\(message) \($0)" } ?? message }
 }

@@ -400,7 +400,7 @@ struct Calls {
     case .failing(let isSlow):
       if isSlow { gates[gate].window.overloaded() }
       guard gates[gate].breaker.failed(admission, at: now) else { return false }
-      gates[gate].pauseReason = "it fails (\(failure.failureClass.rawValue))"
+      gates[gate].pauseReason = failure.endpointReason
       context.log.warning(
         "The endpoint fails and is not called for a while",
         ["endpoint": .string(gates[gate].name), "class": .string(failure.failureClass.rawValue)])

@@ -132,4 +132,33 @@ struct QueueStateTests {
       #expect(try await queue.number("SELECT sum(waiting)::int FROM analysis.lane_count") == 0)
     }
   }
+
+  @Test(
+    "begins one sentence that says how the queue is",
+    arguments: [
+      (QueueState(.working), 120, 3, 41.0, "Working: 41 a second, empty in 3 s"),
+      (QueueState(.working), 0, 0, 41.0, "Working: nothing waits"),
+      (QueueState(.working), 1, 2, nil, "Working: 1 job waits, 2 in workers' hands"),
+      (QueueState(.noWorker), 44, 0, nil, "No worker lives; 44 jobs wait"),
+      (
+        QueueState(.noWorker, why: "none takes on ear jobs"), 1, 0, 2.0,
+        "No worker: none takes on ear jobs; 1 job waits"
+      ),
+      (
+        QueueState(.paused, why: "the lamp is broken"), 0, 0, nil, "Paused: the lamp is broken; nothing waits"
+      ),
+      (QueueState(.endpointShut, why: "it fails"), 2, 0, nil, "Endpoint shut: it fails; 2 jobs wait"),
+    ] as [(QueueState, Int, Int, Double?, String)])
+  func sentence(state: QueueState, waiting: Int, inFlight: Int, rate: Double?, sentence: String) {
+    var queue = QueueStatus()
+    queue.lanes = [
+      .init(
+        lane: Lane(.throat, .normal), waiting: BoundedCount(waiting), inFlight: inFlight,
+        oldestWaitingSeconds: nil)
+    ]
+    queue.rates.minute = rate
+    #expect(queue.sentence == nil, "a schema that does not say how it is")
+    queue.state = state
+    #expect(queue.sentence == sentence)
+  }
 }

@@ -77,6 +77,21 @@ struct VerdictHistories {
     return ReadyJob(job: job, image: StoredImage(bytes: Blob([1]), sha256: []))
   }
 
+  @Test("why an endpoint is left alone is said in our words, and none of the endpoint's")
+  func reasons() throws {
+    let classifier = Classifier(now: 1_900_000_000)
+    let refused = TransferError(
+      .connectionRefused, phase: .connecting, certainlyNotSent: true,
+      message: "a.example.org refused the connection: nothing listens there.", answer: nil)
+    #expect(
+      classifier.failure(of: refused).endpointReason
+        == "a.example.org refused the connection: nothing listens there")
+    let failed = try #require(
+      classifier.failure(
+        status: 500, headers: [:], body: Array(#"{"error":true,"message":"tonsillitis"}"#.utf8)))
+    #expect(failed.endpointReason == "it answers with status 500")
+  }
+
   /// A client that calls nobody.
   private func withModelClient(_ body: (ModelClient) throws -> Void) async throws {
     let loop = try EventLoop(name: "gate")

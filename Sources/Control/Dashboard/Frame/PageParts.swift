@@ -30,6 +30,17 @@ extension HTML {
     return "<dl class=\"facts\">\n\(lines)</dl>"
   }
 
+  /// How sure the model is of a condition, from 0 to 1: a bar in the colour of its band, the percentage, and the band in
+  /// words.
+  static func confidence(_ confidence: Double, _ mark: ConditionMark?) -> HTML {
+    let (known, band) = (Confidence(confidence), mark?.rawValue ?? "")
+    return """
+      <span class="confidence band \(band)"><svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" \
+      aria-hidden="true"><rect width="\(known?.percentage ?? 0)" height="8"/></svg> \
+      \(known?.percentageText ?? "") \(band)</span>
+      """
+  }
+
   /// A link to another page of the dashboard, with a query.
   static func link(_ path: String, _ query: [(name: String, value: String?)] = [], _ text: String)
     -> HTML

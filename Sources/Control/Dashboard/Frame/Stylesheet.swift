@@ -5,6 +5,8 @@ enum Stylesheet {
   /// The rules of every page, in the colours of `Palette`.
   static let css = """
     \(Palette.css)
+    :root { --orange: #a34100; --yellow: #6f5b00; }
+    @media screen and (prefers-color-scheme: dark) { :root { --orange: #ffa657; --yellow: #e6d95a; } }
     * { box-sizing: border-box; }
     body { margin: 0; font: 1rem/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
     a { color: var(--link); }
@@ -23,18 +25,18 @@ enum Stylesheet {
     main:focus { outline: none; }
     h1 { font-size: 1.5rem; margin: .5rem 0 1rem; }
     h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
-    dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .75rem; margin: 0; }
+    dl.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 8rem), 1fr)); gap: .75rem; margin: 0; }
     dl.figures div { padding: .75rem; border: 1px solid var(--line); border-radius: .4rem; background: var(--soft); }
     dl.figures dt { color: var(--quiet); font-size: .875rem; }
     dl.figures dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabular-nums; }
     dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.5rem; margin: 0; }
     dl.facts dt { color: var(--quiet); }
-    dl.facts dd { margin: 0; overflow-wrap: anywhere; }
+    dl.facts dd { margin: 0; overflow-wrap: break-word; min-width: 0; }
     .scroll { overflow-x: auto; }
     table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
     caption { text-align: left; color: var(--quiet); padding: .25rem 0; }
     th, td { text-align: left; padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top;
-      overflow-wrap: anywhere; }
+      overflow-wrap: break-word; }
     tbody th { font-weight: 400; }
     .number { text-align: right; }
     .number + th, .number + td { padding-left: .75rem; }
@@ -55,6 +57,20 @@ enum Stylesheet {
     img.person { border-radius: .3rem; object-fit: contain; background: #fff; }
     img.product { height: 2rem; max-width: 12rem; vertical-align: middle; object-fit: contain; background: #fff; }
     svg path { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
+    figure.chart { min-width: 0; }
+    .plot { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem .5rem; }
+    .plot p { margin: 0; }
+    .plot .scale { display: flex; flex-direction: column; justify-content: space-between; text-align: right; }
+    .plot .axis { grid-column: 2; }
+    .scale, .reading { color: var(--quiet); font-size: .875rem; font-variant-numeric: tabular-nums; }
+    .reading { margin: 0; min-height: 1.5em; color: var(--ink); }
+    svg .moments path { stroke: var(--ink); stroke-width: inherit; vector-effect: none; opacity: 0; pointer-events: stroke; }
+    svg .moments path:hover { opacity: .2; }
+    svg.bar { display: inline-block; width: 6rem; height: .6rem; vertical-align: baseline; background: none;
+      border: 1px solid currentColor; }
+    svg.bar rect { fill: currentColor; }
+    .confidence, .word { white-space: nowrap; }
+    p.state { font-size: 1.15rem; }
     svg .grid { stroke: var(--line); vector-effect: non-scaling-stroke; }
     svg .first { stroke: var(--link); } svg .second { stroke: var(--bad); stroke-dasharray: 6 3; }
     .legend .first::before { content: "— "; color: var(--link); } .legend .second::before { content: "- - "; color: var(--bad); }
@@ -64,7 +80,7 @@ enum Stylesheet {
     .buttons { display: flex; flex-wrap: wrap; gap: 1rem; align-items: center; }
     form.confirm { max-width: 36rem; }
     form.confirm input:not([type=hidden]), form.confirm textarea { width: 100%; }
-    code { overflow-wrap: anywhere; }
+    main { overflow-wrap: break-word; }
     form.filters p { margin: 0; }
     form.filters { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: 0 0 1rem; }
     label { display: block; font-size: .875rem; color: var(--quiet); }
@@ -75,23 +91,37 @@ enum Stylesheet {
       background: var(--soft); color: var(--ink); text-decoration: none; }
     a.button:hover { border-color: var(--link); }
     ol.timeline { list-style: none; margin: 0; padding: 0 0 0 1rem; border-left: 3px solid var(--line); }
-    ol.timeline li { padding: .25rem 0 .75rem; overflow-wrap: anywhere; }
+    ol.timeline li { padding: .25rem 0 .75rem; overflow-wrap: break-word; }
     ul.pauses { padding-left: 1rem; }
     progress { width: 6rem; height: .8rem; vertical-align: middle; accent-color: var(--link); }
     .band { font-weight: 700; }
-    .band.red { color: var(--bad); } .band.orange, .band.yellow { color: var(--warn); }
+    .band.red { color: var(--bad); } .band.orange { color: var(--orange); } .band.yellow { color: var(--yellow); }
     .band.green, .band.normal { color: var(--good); }
     button.danger { border-color: var(--bad); color: var(--bad); }
     footer { padding: 1rem; color: var(--quiet); font-size: .875rem; border-top: 1px solid var(--line); }
-    @media (max-width: 40rem) {
-      .scroll thead { display: block; position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-      .scroll td:empty { display: none; }
-      .scroll tr { display: block; padding: .5rem 0; border-bottom: 2px solid var(--line); }
-      .scroll tbody th, .scroll td { display: flow-root; border: 0; padding: .15rem 0; text-align: right; }
-      .scroll tbody th::before, .scroll td::before { content: attr(data-column); color: var(--quiet); float: left;
-        margin-right: 1rem; }
-    }
+    nav.tabs ul { gap: .25rem; margin: 0 0 1rem; border-bottom: 1px solid var(--line); }
+    nav.tabs a { padding: .25rem .75rem; text-decoration: none; }
+    nav.tabs a[aria-current] { background: var(--soft); }
+    .count { color: var(--quiet); font-variant-numeric: tabular-nums; }
+    td input[type=checkbox], th input[type=checkbox] { min-height: 0; width: 1.25rem; height: 1.25rem; vertical-align: middle; }
+    img.photo { display: block; max-width: 100%; max-height: 70vh; margin: .5rem 0; background: var(--soft); }
+    @media (max-width: 72rem) { .scroll:has(thead th:nth-child(8)) { \(cards) } }
+    @media (max-width: 40rem) { .scroll { \(cards) } }
     @media (prefers-reduced-motion: no-preference) { .scroll { scroll-behavior: smooth; } }
+    """
+
+  /// A table as cards: each row is one, and every cell names its column.
+  private static let cards = """
+    thead { display: block; position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+      td:empty { display: none; }
+      table, tbody { display: block; }
+      caption { display: block; }
+      tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 8rem), 1fr)); gap: .25rem 1rem;
+        padding: .5rem 0; border-bottom: 2px solid var(--line); }
+      tbody th, td, .number { display: block; border: 0; padding: 0; text-align: left; }
+      td::before { content: attr(data-column); display: block; color: var(--quiet); font-size: .875rem; }
+      tbody th { grid-column: 1 / -1; font-weight: 700; }
+      tbody th::before { content: attr(data-column) " "; color: var(--quiet); font-weight: 400; }
     """
 
   /// What `/icon.svg` is: a queue of three.
