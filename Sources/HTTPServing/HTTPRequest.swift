@@ -15,8 +15,8 @@ public struct HTTPRequest: Sendable {
   }
 
   let method: Method
-  /// The path, decoded.
-  public let path: String
+  /// The path, decoded; without what stands before the route's own (`HTTPRoute.below`).
+  public internal(set) var path: String
   /// What stands in the path for each `*` of the route's.
   public let parameters: [String]
   /// What stands behind the path's question mark.

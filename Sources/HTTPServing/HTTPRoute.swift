@@ -60,6 +60,21 @@ public struct HTTPRoute: Sendable {
     self.init(.post, path, .upload(form), admit: admit, answer)
   }
 
+  /// The same page below a path, under which a proxy passes it on.
+  ///
+  /// - Parameter base: The path, without a slash at its end; empty for the root.
+  public func below(_ base: String) -> HTTPRoute {
+    var route = HTTPRoute(method, path == "/" && !base.isEmpty ? base : base + path, body, admit: admit) {
+      [answer] request in
+      var request = request
+      request.path = base.isEmpty ? request.path : String(request.path.dropFirst(base.count))
+      if request.path.isEmpty { request.path = "/" }
+      return await answer(request)
+    }
+    route.answersAnyName = answersAnyName
+    return route
+  }
+
   private init(
     _ method: HTTPRequest.Method, _ path: String, _ body: Body,
     admit: (@Sendable (HTTPRequest) async -> HTTPAnswer?)?,

@@ -15,24 +15,23 @@ struct Dashboard: Sendable {
   private let skin: Skin
   private let door: Door
   private let feed: LiveFeed
+  /// Below which path a proxy serves the pages, without a slash at its end; empty at the root.
+  private let basePath: String
   let pages: [DashboardPage]
   let actions: [DashboardAction]
 
   /// The dashboard of a queue, with the looks of a product.
-  init(_ context: DashboardContext, _ rule: Door.Rule, skin: Skin = .usual) {
-    self.init(context, rule, skin: skin, pages: DashboardPage.all, actions: DashboardAction.all)
-  }
-
   init(
-    _ context: DashboardContext, _ rule: Door.Rule, skin: Skin = .usual, pages: [DashboardPage],
-    actions: [DashboardAction],
+    _ context: DashboardContext, _ rule: Door.Rule, skin: Skin = .usual, below basePath: String = "",
+    pages: [DashboardPage] = DashboardPage.all, actions: [DashboardAction] = DashboardAction.all,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
     self.context = context
     self.skin = skin
     self.pages = pages
     self.actions = actions
-    door = Door(rule, now: now)
+    self.basePath = basePath
+    door = Door(rule, below: basePath, now: now)
     // A little later than what was read for the event before is old.
     let pause = QueueMonitor.statusAge + .milliseconds(250)
     feed = LiveFeed(atMost: Self.listeners) { try await Task.sleep(for: pause) }
@@ -70,7 +69,7 @@ struct Dashboard: Sendable {
       },
       HTTPRoute(.get, "/events") { request in await answer(request, nil) { _ in feed.answer() } },
     ]
-    let routes = files + doorRoutes + pages.map(route) + actions.flatMap(routes)
+    let routes = (files + doorRoutes + pages.map(route) + actions.flatMap(routes)).map { $0.below(basePath) }
     guard door.asksForToken else { return routes }
     return routes.map { route in
       var route = route
@@ -83,10 +82,15 @@ struct Dashboard: Sendable {
     HTTPRoute(.get, page.path) { request in
       await answer(request, page.section, page.roles) { session in
         let context = context.visited(by: request)
+        if page.path == Section.overview.path, !context.visit.isLive,
+          let first = await sections(context).first, first != page.section
+        {
+          return redirect(to: first.path)
+        }
         let shown = try await page.render(request, context)
         // What brings a page up to date takes no message away.
         let message = context.visit.isLive ? nil : door.takeMessage(of: session)
-        return show(shown, page.section, message, context.visit, request.query)
+        return await show(shown, page.section, message, context, request.query)
       }
     }
   }
@@ -98,7 +102,7 @@ struct Dashboard: Sendable {
         let confirmation = try await action.confirm(request, context)
         let address = HTML.address(request.path, request.query.pairs.map { ($0.name, $0.value) })
         let html = confirmation.form(at: address, token: session.token)
-        return show(Page(title: confirmation.title, content: html), action.section)
+        return await show(Page(title: confirmation.title, content: html), action.section)
       }
     }
     let done = HTTPRoute(.post, action.path) { request in
@@ -114,7 +118,7 @@ struct Dashboard: Sendable {
         }
         await context.forget()
         door.keep(outcome.message, for: session)
-        return .redirect(to: outcome.path)
+        return redirect(to: outcome.path)
       }
     }
     return [form, done]
@@ -128,7 +132,7 @@ struct Dashboard: Sendable {
     _ make: (Door.Session) async throws -> HTTPAnswer
   ) async -> HTTPAnswer {
     do {
-      guard let session = try door.session(request) else { return .redirect(to: Self.logInPath) }
+      guard let session = try door.session(request) else { return redirect(to: Self.logInPath) }
       var answer: HTTPAnswer
       do {
         try Self.checkText(request)
@@ -139,9 +143,11 @@ struct Dashboard: Sendable {
       if let cookie = session.setCookie { answer.headers.append(cookie) }
       return answer
     } catch {
-      return show(error.page, nil)
+      return await show(error.page, nil)
     }
   }
+
+  private func redirect(to path: String) -> HTTPAnswer { .redirect(to: basePath + path) }
 
   /// Refuses a zero byte, which no text in the database has.
   private static func checkText(_ request: HTTPRequest) throws(PageFailure) {
@@ -152,20 +158,27 @@ struct Dashboard: Sendable {
   }
 
   private func show(
-    _ page: Page, _ section: Section?, _ message: Message? = nil, _ visit: Visit = .person,
+    _ page: Page, _ section: Section?, _ message: Message? = nil, _ visited: DashboardContext? = nil,
     _ query: FormValues = FormValues()
-  ) -> HTTPAnswer {
-    let sections = Section.allCases.filter { entry in
-      pages.contains { $0.section == entry } && (entry != .reviews || context.reviewsRefusal == nil)
-    }
+  ) async -> HTTPAnswer {
     let frame = Frame(
-      skin: skin, section: section, sections: sections, foot: foot, message: message, age: visit.age,
-      query: query)
-    return .page(frame.html(page), page.status)
+      skin: skin, section: section, sections: await sections(visited ?? context), foot: foot,
+      message: message,
+      age: visited?.visit.age, query: query)
+    return .page(frame.html(page), page.status, below: basePath)
+  }
+
+  /// The parts whose first page this login may open; all of them where the database does not say what it may.
+  private func sections(_ context: DashboardContext) async -> [Section] {
+    let login = try? await context.login(noOlderThan: .seconds(60))
+    return Section.allCases.filter { entry in
+      guard entry != .reviews || context.reviewsRefusal == nil else { return false }
+      return pages.contains { $0.path == entry.path && (login?.has(anyOf: $0.roles) ?? true) }
+    }
   }
 
   private func show(failure: any Error, _ section: Section?, _ roles: [DatabaseRole]) async -> HTTPAnswer {
-    show(await PageFailure(failure, needing: roles, context).page, section)
+    await show(await PageFailure(failure, needing: roles, context).page, section)
   }
 
   private var foot: HTML {
@@ -185,7 +198,7 @@ struct Dashboard: Sendable {
       HTTPRoute(.get, Self.logInPath) { _ in outside(LogInPage.page()) },
       HTTPRoute(.post, Self.logInPath) { request in
         do throws(PageFailure) {
-          var answer = HTTPAnswer.redirect(to: Section.overview.path)
+          var answer = redirect(to: Section.overview.path)
           answer.headers.append(try door.logIn(request))
           return answer
         } catch {
@@ -193,12 +206,12 @@ struct Dashboard: Sendable {
         }
       },
       HTTPRoute(.get, Self.logOutPath) { request in
-        await answer(request, nil) { session in show(LogInPage.logOut(session.token), nil) }
+        await answer(request, nil) { session in await show(LogInPage.logOut(session.token), nil) }
       },
       HTTPRoute(.post, Self.logOutPath) { request in
         await answer(request, nil) { session in
           try door.checkForm(request, of: session)
-          var answer = HTTPAnswer.redirect(to: Self.logInPath)
+          var answer = redirect(to: Self.logInPath)
           answer.headers.append(door.logOut(session))
           return answer
         }
@@ -208,14 +221,15 @@ struct Dashboard: Sendable {
 
   /// A page for somebody who has not shown the token: it says nothing of the database.
   private func outside(_ page: Page) -> HTTPAnswer {
-    .page(Frame(skin: skin, foot: "").html(page), page.status)
+    .page(Frame(skin: skin, foot: "").html(page), page.status, below: basePath)
   }
 }
 
 extension HTTPAnswer {
   /// A page. Its browser tells its address to no other site.
-  static func page(_ html: HTML, _ status: Int) -> HTTPAnswer {
-    var answer = HTTPAnswer(status, contentType: "text/html; charset=utf-8", body: Array(html.markup.utf8))
+  fileprivate static func page(_ html: HTML, _ status: Int, below basePath: String) -> HTTPAnswer {
+    let body = PageMarkup(basePath: basePath).finished(html.markup)
+    var answer = HTTPAnswer(status, contentType: "text/html; charset=utf-8", body: body)
     answer.policy = Dashboard.policy
     answer.headers = [
       // Without it a browser would send no origin with a form, by which its site is known.

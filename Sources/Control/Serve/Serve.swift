@@ -26,6 +26,11 @@ enum ServeCommand {
     help:
       "Say that browsers reach the dashboard by HTTPS alone, through a proxy that passes on the Host header. Needs "
       + "--token-file.")
+  static let basePath = Option<String?>(
+    "base-path", .basePath, environment: "ANALYSIS_BASE_PATH", key: "base-path",
+    help:
+      "Serve the dashboard below this path, as /queue, for a proxy that has other pages beside it and passes the path on "
+      + "unchanged.")
 
   static let command = ControlCommand(
     "serve",
@@ -55,15 +60,17 @@ enum ServeCommand {
       Example(
         "analysisctl serve --token-file dashboard.token --behind-tls",
         "For a proxy on this machine that browsers reach by HTTPS."),
+      Example("analysisctl serve --base-path /queue", "The dashboard at http://127.0.0.1:8080/queue/."),
     ],
     inputs: [
-      listen, fromAnywhere, tokenFile, behindTLS, KeyFileOption.path, RemoteImageOptions.hosts,
+      listen, fromAnywhere, tokenFile, behindTLS, basePath, KeyFileOption.path, RemoteImageOptions.hosts,
       RemoteImageOptions.cache, RemoteImageOptions.cacheSize,
     ],
     exitCodes: [.done, .usage, .unreadableInput, .unreachable, .tryLater, .permission], keepsEnd: false
   ) { context in
     let address = try context[listen]
     let token = try await token(context)
+    let basePath = try context[basePath] ?? ""
     let keys = try await KeyFileOption.read(context)
     let remote = try RemoteImageArguments(context)
     let rule = ListenRule(option: "--listen", flag: "--listen-from-anywhere")
@@ -77,12 +84,13 @@ enum ServeCommand {
       let pages = pages(monitor, session.loop).routes
       return try await remote.withCache(session, keys: keys, isNeeded: remote.cache != nil && keys != nil) {
         photos in
-        let dashboard = try await dashboard(session, monitor, address, token, keys, photos)
+        let dashboard = try await dashboard(session, monitor, address, token, basePath, keys, photos)
         let server = try rule.serve(
           address, pages + (dashboard?.routes ?? []), bounds: Dashboard.bounds, events: dashboard?.events)
         session.console.say(
-          "Serving http://\(server.address)/"
-            + (dashboard == nil ? "metrics, /healthz and /readyz." : ", /metrics, /healthz and /readyz."))
+          "Serving http://\(server.address)"
+            + (dashboard == nil
+              ? "/metrics, /healthz and /readyz." : "\(basePath)/, /metrics, /healthz and /readyz."))
         let service = ServiceNotification(environment: context.environment)
         service.ready()
         // A step of the history is ten seconds long.
@@ -115,7 +123,7 @@ enum ServeCommand {
   /// The dashboard; none where others reach the address and no token protects it.
   private static func dashboard(
     _ session: ControlSession, _ monitor: QueueMonitor, _ address: ListenAddress, _ token: Secret?,
-    _ keys: KeyRing?, _ photos: RemoteImageCache?
+    _ basePath: String, _ keys: KeyRing?, _ photos: RemoteImageCache?
   ) async throws -> Dashboard? {
     guard token != nil || address.isLoopback else { return nil }
     let owner = session.context.dependencies.owner()
@@ -131,7 +139,7 @@ enum ServeCommand {
       })
     let logo = try await product?.picture()?.bytes
     let skin = product.map { Skin(name: $0.name, accent: $0.accent, logo: logo) } ?? .usual
-    return Dashboard(context, token.map(Door.Rule.token) ?? .thisMachine, skin: skin)
+    return Dashboard(context, token.map(Door.Rule.token) ?? .thisMachine, skin: skin, below: basePath)
   }
 
   /// What a photo beside a name has at most.
@@ -180,5 +188,27 @@ enum ServeCommand {
       metrics: { await monitor.metrics() },
       loops: [loop],
       readiness: { await monitor.readiness() })
+  }
+}
+
+extension ValueFormat where Value == String {
+  /// The path below which pages are: `/queue`, as addresses write it without escapes.
+  fileprivate static var basePath: Self {
+    ValueFormat(
+      name: "PATH",
+      parse: { (given: String) throws(ValueError) -> String in
+        let path = given.hasSuffix("/") ? String(given.dropLast()) : given
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count > 1, parts[0].isEmpty,
+          parts.dropFirst().allSatisfy({
+            !$0.isEmpty && $0 != "." && $0 != ".." && percentEncoded(String($0)) == $0
+          })
+        else { throw ValueError("is not a path such as /queue, of letters, digits, '-', '.', '_' and '~'") }
+        guard parts.count > 2 || !["metrics", "healthz", "readyz"].contains(parts[1]) else {
+          throw ValueError("is the path of another page")
+        }
+        return path
+      },
+      text: { $0 })
   }
 }

@@ -26,4 +26,51 @@ struct PagePartTests {
       #expect(try #require(Colour(disc)).contrast(with: white) >= Colour.leastContrast)
     }
   }
+
+  @Test(
+    "A word that is too long for a narrow column may be broken behind what separates its parts, and nowhere else",
+    arguments: [
+      ("worker-1.hospital.example.org", "worker-<wbr>1.hospital.<wbr>example.<wbr>org"),
+      ("https://model.example.org/v2", "https://<wbr>model.<wbr>example.<wbr>org/<wbr>v2"),
+      (
+        "tonsillitis or pharyngitis, 2026-11-27",
+        "tonsillitis or pharyngitis, <span class=\"word\">2026-11-27</span>"
+      ),
+      ("aaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa<wbr>aaaa"),
+      ("<ä&>ää&ää&ää&ää&ää", "&lt;ä&amp;&gt;<wbr>ää&amp;<wbr>ää&amp;<wbr>ää&amp;<wbr>ää&amp;<wbr>ää"),
+    ])
+  func words(text: String, shown: String) {
+    let page: HTML = "<td title=\"\(text)\">\(text)</td>"
+    let finished = String(decoding: PageMarkup().finished(page.markup), as: UTF8.self)
+    #expect(finished.hasSuffix(">\(shown)</td>") && finished.hasPrefix(page.markup.prefix { $0 != ">" }))
+  }
+
+  @Test("What is drawn, and what stands in a field, has no place to be broken")
+  func whole() {
+    let page: HTML = """
+      <svg><title>worker-1.hospital.example.org</title></svg><textarea>worker-1.hospital.example.org</textarea>
+      """
+    #expect(String(decoding: PageMarkup().finished(page.markup), as: UTF8.self) == page.markup)
+  }
+
+  @Test("Links lead below the path of the proxy, and no text does")
+  func links() {
+    let text = "href=\"/jobs\""
+    let page: HTML = """
+      <a href="/jobs?a=b">\(text)</a><form action="/x"><button formaction="/y" title=" \(text)"></button></form><img src="/z">
+      """
+    let finished = String(decoding: PageMarkup(basePath: "/a/queue").finished(page.markup), as: UTF8.self)
+    #expect(
+      finished == """
+        <a href="/a/queue/jobs?a=b">href=&quot;/jobs&quot;</a><form action="/a/queue/x"><button formaction="/a/queue/y" \
+        title=" href=&quot;/jobs&quot;"></button></form><img src="/a/queue/z">
+        """)
+  }
+
+  @Test("A confidence is a bar as long as its percentage, in the colour of its band, with both in words")
+  func confidence() {
+    let bar = HTML.confidence(0.7999, .orange).markup
+    #expect(bar.contains("class=\"confidence band orange\"") && bar.contains("<rect width=\"79\""))
+    #expect(bar.contains("79% orange"))
+  }
 }

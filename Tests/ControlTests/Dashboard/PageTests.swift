@@ -7,32 +7,78 @@ import Testing
 
 @testable import Control
 @testable import Queue
+@testable import Support
 
 @Suite("The pages of the dashboard", .onOwnThread)
 struct PageTests {
   static let paths = DashboardPage.all.map(\.path).filter { !$0.contains("*") }
 
   @Test(
-    "show each login what it may see, and name the role that it lacks",
+    "show each login what it may see, in a menu without refusals, and name the role that it lacks",
     arguments: [
-      ("operator", ["/", "/workers"]), ("worker", ["/", "/workers"]),
-      ("auditor", ["/", "/workers", "/usage", "/audit", "/audit/verification", "/audit/verify"]),
-      ("reporter", ["/usage", "/reviews"]), ("administrator", ["/usage"]), ("clinician", ["/reviews"]),
-      ("submitter", []),
+      ("operator", "/", ["/workers"]), ("worker", "/", ["/workers"]),
+      ("auditor", "/", ["/workers", "/usage", "/audit", "/audit/verification", "/audit/verify"]),
+      ("reporter", "/usage", ["/usage", "/reviews"]), ("administrator", "/usage", ["/usage"]),
+      ("clinician", "/jobs", ["/reviews"]), ("submitter", "/jobs", []),
     ])
-  func rights(role: String, seen: [String]) async throws {
+  func rights(role: String, first: String, seen: [String]) async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("clinic")
       try await withLogin(of: [role], in: queue) { (login) async throws in
         try await withDashboard(login) { (served) async throws in
-          for path in [
-            "/", "/workers", "/usage", "/reviews", "/audit", "/audit/verification", "/audit/verify",
-          ] {
+          for path in ["/workers", "/usage", "/reviews", "/audit", "/audit/verification", "/audit/verify"] {
             let answer = try served.get(path)
             #expect(answer.status == (seen.contains(path) ? 200 : 403), "\(role) at \(path): \(answer.text)")
             if answer.status == 403 { #expect(answer.text.contains("needs the role analysis_"), "\(path)") }
           }
+          let begin = try served.get("/")
+          #expect(first == "/" ? begin.status == 200 : begin.headers["location"] == first, "\(begin.status)")
+          let menu = try #require(
+            try served.get(first).text.firstMatch(of: #/<nav aria-label="Pages">.*?<\/nav>/#)?.0)
+          let links = menu.matches(of: #/href="([^"]*)"/#).map { String($0.1) }
+          #expect(links.first == first)
+          for path in Section.allCases.map(\.path) {
+            let status = try served.get(path).status
+            #expect((status == 200) == links.contains(path), "\(role) at \(path): \(status)")
+          }
         }
+      }
+    }
+  }
+
+  @Test("Below the path of a proxy every link, form, script and redirect stays there, and the cookie too")
+  func basePath() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("clinic")
+      let job = try await queue.submit(1)[0]
+      try await withDashboard(queue.pool, below: "/a/queue") { (served) async throws in
+        #expect(try served.get("/").status == 404 && served.get("/jobs").status == 404)
+        let begin = try served.get("/a/queue/")
+        #expect(begin.headers["set-cookie"]?.contains("; Path=/a/queue; ") == true)
+        for path in [
+          "", "/", "/jobs?user=clinic", "/jobs/\(job)", "/audit/verify", "/matching/cancel?user=clinic",
+        ] {
+          let page = try served.get("/a/queue\(path)")
+          #expect(page.status == 200, "\(path)")
+          let links = page.text.matches(of: #/ (?:href|src|action|formaction)="([^"]*)"/#).map {
+            String($0.1)
+          }
+          #expect(
+            links.count > 5 && links.allSatisfy { $0.hasPrefix("/a/queue/") || $0 == "#content" }, "\(links)")
+        }
+        #expect(try served.get("/a/queue/live.js").status == 200)
+        let (cookie, token) = try served.form("/a/queue/jobs/\(job)/cancel")
+        let sent = try served.request(
+          "POST", "/a/queue/jobs/\(job)/cancel", ["Cookie": cookie], form: "token=\(token)")
+        #expect(sent.status == 303 && sent.headers["location"] == "/a/queue/jobs/\(job)")
+      }
+      try await withDashboard(queue.pool, .token(Secret("correct-horse-battery")), below: "/a/queue") {
+        served in
+        #expect(try served.get("/a/queue/jobs").headers["location"] == "/a/queue/log-in")
+        let inside = try served.request("POST", "/a/queue/log-in", form: "token=correct-horse-battery")
+        #expect(inside.headers["location"] == "/a/queue/")
+        let cookie = try #require(inside.headers["set-cookie"])
+        #expect(cookie.hasPrefix("__Secure-analysis_session=") && cookie.contains("; Path=/a/queue; "))
       }
     }
   }
@@ -112,6 +158,16 @@ struct PageTests {
         #expect(text.contains("<dt>Claimed, not yet sent</dt><dd>1</dd>"))
         #expect(text.contains("shut</strong> for 1 of 1 workers: it &lt;fails&gt;"))
         #expect(text.contains("250 ms"))
+        #expect(text.contains("<strong>Endpoint shut: throat jobs, it &lt;fails&gt;; 3 jobs wait.</strong>"))
+        let main = try #require(text.firstRange(of: "<h1>"))
+        let order = ["Endpoint shut:", "The last hour", ">Endpoints<", ">Lanes<"].map {
+          text.firstRange(of: $0)?.lowerBound
+        }
+        #expect(
+          order.allSatisfy { $0.map { $0 > main.lowerBound } ?? false }
+            && order.compactMap(\.self) == order.compactMap(\.self).sorted())
+        // One lane has jobs; the seven others and what is zero are not shown.
+        #expect(text.matches(of: /<tr id="lane-/).count == 1 && !text.contains("Scheduled for later"))
       }
     }
   }
@@ -133,6 +189,20 @@ struct PageTests {
       try await withDashboard(queue.pool) { (served) async throws in
         let text = try served.get("/").text
         #expect(text.contains("role=\"img\"") && text.contains("done: 2 at the end"), "\(text)")
+        #expect(text.contains(/<title>[0-9]{2}:[0-9]{2}: done 2, dead or to be retried 0.1<\/title>/))
+        #expect(text.contains("<p class=\"scale\"><span>2</span><span>1</span><span>0</span></p>"))
+      }
+    }
+  }
+
+  @Test("The overview of an empty queue says once that nothing waits, and has no rows of zeros")
+  func empty() async throws {
+    try await withQueue { (queue) async throws in
+      try await withDashboard(queue.pool) { (served) async throws in
+        let text = try served.get("/").text
+        #expect(text.contains("<strong>No worker lives; nothing waits.</strong>"))
+        #expect(
+          text.matches(of: /nothing waits/).count == 1 && !text.contains("<td") && !text.contains("<dd>0"))
       }
     }
   }

@@ -51,7 +51,7 @@ struct Served {
 /// Serves the dashboard as a login.
 func withDashboard(
   _ database: ConnectionPool, _ rule: Door.Rule = .thisMachine, clock: MovedClock = MovedClock(),
-  reviewsRefusal: String? = nil,
+  reviewsRefusal: String? = nil, below basePath: String = "",
   openPicture: @escaping @Sendable (ExportedImage) async throws -> [UInt8] = { picture in
     picture.image.bytes.withUnsafeBytes { Array($0) }
   },
@@ -64,7 +64,7 @@ func withDashboard(
     openPicture: openPicture,
     openPhoto: openPhoto, now: clock.now)
   let dashboard = Dashboard(
-    context, rule, pages: DashboardPage.all, actions: DashboardAction.all, now: clock.now)
+    context, rule, below: basePath, now: clock.now)
   var bounds = Dashboard.bounds
   bounds.answer = HTTPServer.Bounds.patient.answer
   let server = try HTTPServer(

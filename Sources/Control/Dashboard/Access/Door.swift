@@ -17,17 +17,24 @@ struct Door: Sendable {
   }
 
   let rule: Rule
+  /// Below which path the pages are; empty at the root.
+  private let basePath: String
   private let sessions: Sessions
   /// Made anew with each process: with it a form's token is made of the session's number.
   private let key = Sessions.randomNumber()
 
-  init(_ rule: Rule, now: @escaping @Sendable () -> ContinuousClock.Instant) {
+  init(_ rule: Rule, below basePath: String = "", now: @escaping @Sendable () -> ContinuousClock.Instant) {
     self.rule = rule
+    self.basePath = basePath
     sessions = Sessions(now: now)
   }
 
-  /// The cookie's name. The second can be set by TLS and for this host alone.
-  private var cookie: String { asksForToken ? "__Host-analysis_session" : "analysis_session" }
+  /// The cookie's name. By TLS alone one can be set that begins with an underscore, and by this host alone that of the
+  /// root.
+  private var cookie: String {
+    guard asksForToken else { return "analysis_session" }
+    return basePath.isEmpty ? "__Host-analysis_session" : "__Secure-analysis_session"
+  }
   /// Whether a reader has to show the token, and is reached by TLS.
   var asksForToken: Bool { if case .token = rule { true } else { false } }
 
@@ -70,7 +77,8 @@ struct Door: Sendable {
   }
 
   private func cookieText(_ number: String, age: Int? = nil) -> String {
-    "\(cookie)=\(number); Path=/; HttpOnly; SameSite=Strict" + (asksForToken ? "; Secure" : "")
+    "\(cookie)=\(number); Path=\(basePath.isEmpty ? "/" : basePath); HttpOnly; SameSite=Strict"
+      + (asksForToken ? "; Secure" : "")
       + (age.map { "; Max-Age=\($0)" } ?? "")
   }
 

@@ -88,14 +88,15 @@ struct Frame {
 
 /// What `/live.js` is. The pages are whole without it.
 enum LiveScript {
-  /// On an event it reads the page once more and replaces the parts that are marked `data-live`, by their ids. A part
-  /// in which a form is being used is left alone; the focus and what was unfolded stay.
+  /// On an event it reads the page once more, and makes each part that is marked `data-live` what the fresh one is. An
+  /// element with an id stays the one that it was, wherever it stands then: so the focus, what is unfolded and what was
+  /// entered stay with what they are of. In a chart it says the values of the moment where the pointer is.
   static let javaScript = """
     "use strict";
     (() => {
       if (!document.querySelector("main[data-live]")) return;
+      const base = document.currentScript.src;
       const state = document.getElementById("live-state");
-      const focusable = "a, button, summary, input, select, [tabindex]";
       let isLoading = false;
 
       function say(text) {
@@ -103,18 +104,48 @@ enum LiveScript {
         state.hidden = text === "";
       }
 
-      function isBusy(part) {
-        const active = document.activeElement;
-        return part.contains(active) && active.closest("form") !== null;
+      function morphAttributes(old, fresh) {
+        for (const { name } of [...old.attributes]) {
+          if (name !== "open" && !fresh.hasAttribute(name)) old.removeAttribute(name);
+        }
+        for (const { name, value } of fresh.attributes) {
+          if (name !== "open" && old.getAttribute(name) !== value) old.setAttribute(name, value);
+        }
+      }
+
+      function morph(old, fresh) {
+        if (old.isEqualNode(fresh)) return;
+        morphAttributes(old, fresh);
+        const wanted = new Set([...fresh.children].map((child) => child.id));
+        for (const child of [...old.children]) if (child.id && !wanted.has(child.id)) child.remove();
+        const known = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
+        let place = old.firstChild;
+        for (const node of [...fresh.childNodes]) {
+          const same = node.id ? known.get(node.id) : place?.id ? null : place;
+          if (!same || same.nodeName !== node.nodeName) {
+            old.insertBefore(node, place);
+            continue;
+          }
+          if (same === place) place = place.nextSibling;
+          else old.insertBefore(same, place);
+          if (same.nodeType === Node.ELEMENT_NODE) morph(same, node);
+          else if (same.nodeValue !== node.nodeValue) same.nodeValue = node.nodeValue;
+        }
+        while (place) {
+          const next = place.nextSibling;
+          place.remove();
+          place = next;
+        }
       }
 
       function replace(part, fresh) {
-        if (isBusy(part) || part.innerHTML === fresh.innerHTML) return;
-        const focused = [...part.querySelectorAll(focusable)].indexOf(document.activeElement);
-        const unfolded = [...part.querySelectorAll("details")].map((details) => details.open);
-        part.innerHTML = fresh.innerHTML;
-        part.querySelectorAll("details").forEach((details, index) => { details.open = unfolded[index] ?? false; });
-        if (focused >= 0) part.querySelectorAll(focusable)[focused]?.focus({ preventScroll: true });
+        const active = part.contains(document.activeElement) ? document.activeElement : null;
+        const region = active?.closest("[tabindex]");
+        morph(part, fresh);
+        // What was moved lost the focus; what has gone leaves it to the table in which it stood.
+        if (active && document.activeElement !== active) {
+          (active.isConnected ? active : region)?.focus({ preventScroll: true });
+        }
       }
 
       async function update() {
@@ -139,7 +170,12 @@ enum LiveScript {
         }
       }
 
-      const events = new EventSource("/events");
+      document.addEventListener("pointerover", (event) => {
+        const moment = event.target.closest(".moments path");
+        if (moment) moment.closest("figure").querySelector(".reading").textContent = moment.textContent;
+      });
+
+      const events = new EventSource(new URL("events", base));
       let polling = 0;
       events.addEventListener("changed", update);
       events.addEventListener("error", () => {
