@@ -28,7 +28,7 @@ enum BatchesPage {
         .init("Done", isNumber: true), .init("Failed", isNumber: true), .init("Refused", isNumber: true),
         .init("Rate", isNumber: true), .init("Time left", isNumber: true),
       ], empty: list.isCutShort ? "No batches so far." : before == nil ? "No batches." : "No more batches.")
-    for batch in list.batches { table.add(row(batch)) }
+    for batch in list.batches { table.add(row(batch), id: "batch-\(batch.id)") }
     let next = list.next.map { next -> HTML in
       let note: HTML =
         list.isCutShort

@@ -73,6 +73,9 @@ struct DashboardContext: Sendable {
   /// - Throws: What the database said last, where it does not answer.
   func queue() async throws -> QueueView { try await monitor.current(for: visit) }
 
+  /// The queue as it was read last, without asking: `serve` reads it every ten seconds. Nil where this login may not.
+  func latestStatus() async -> QueueStatus? { await monitor.latest }
+
   /// What was read a moment ago by whichever browser, or is read now.
   func value<Value>(of reading: Reading<Value>) async throws -> Value { try await aged(reading).value }
 

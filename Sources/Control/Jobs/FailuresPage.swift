@@ -22,12 +22,14 @@ enum FailuresPage {
       content: .live(
         "groups",
         """
-        <h2>Dead</h2>
+        <section id="dead"><h2>Dead</h2>
         \(note(groups.isAllDead, "Only the last \(JobDirectory.failureLooks) dead jobs were looked at."))
         \(table(groups.dead, "Dead jobs by cause, those that died last first", groups.isAllDead, mayRetry))
-        <h2>To be tried again</h2>
+        </section>
+        <section id="retrying"><h2>To be tried again</h2>
         \(note(groups.isAllRetrying, "Only the next jobs of each lane were looked at."))
         \(table(groups.retrying, "Jobs to be tried again, by the cause of their last attempt", groups.isAllRetrying, mayRetry))
+        </section>
         """),
       isLive: true)
   }
@@ -58,12 +60,15 @@ enum FailuresPage {
         ? """
         <a href="\(alike.address("/jobs"))" aria-label="Jobs that died like job \(group.job.description)">List</a>\(retry)
         """ : "tried again by themselves"
-      table.add([
-        "\(group.cause.description.shortened(to: 100))", "\(group.message.shortened(to: 160))",
-        "\(group.count)\(isAll ? "" : "+")", .time(group.firstAt),
-        .time(group.lastAt),
-        "<a href=\"/jobs/\(group.job.description)\">\(group.job.description)</a>", change,
-      ])
+      table.add(
+        [
+          "\(group.cause.description.shortened(to: 100))", "\(group.message.shortened(to: 160))",
+          "\(group.count)\(isAll ? "" : "+")", .time(group.firstAt),
+          .time(group.lastAt),
+          "<a href=\"/jobs/\(group.job.description)\">\(group.job.description)</a>", change,
+        ],
+        id: "\(group.state.rawValue)-\(group.cause.description)-\(group.cause.messageStart ?? "")".shortened(
+          to: 200))
     }
     let rest = groups.count - most
     let more: HTML? =

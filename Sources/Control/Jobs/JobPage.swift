@@ -24,18 +24,20 @@ enum JobPage {
     // Whose it is, a back-end that sees the jobs of others is not told.
     let mayChange = try await context.jobRights().changesAll
     let reviews = try await JobReviews.html(detail, context)
+    let seesPicture = try await context.has(JobPicture.roles)
     return Page(
       title: "Job \(job)",
       content: .live(
         "job",
         """
-        \(facts(detail))
         \(links(detail, mayChange))
-        <h2>What happened</h2>
-        \(JobTimeline(detail).html)
-        \(result(detail))
-        \(reviews)
-        \(attempts(detail))
+        \(facts(detail))
+        \(seesPicture ? picture(job) : nil)
+        <section id="timeline"><h2>What happened</h2>
+        \(JobTimeline(detail).html)</section>
+        <section id="result">\(result(detail))</section>
+        <section id="reviews">\(reviews)</section>
+        <section id="attempts">\(attempts(detail))</section>
         """),
       isLive: detail.summary.finishedAt == nil)
   }
@@ -63,10 +65,17 @@ enum JobPage {
       ("Expires", job.expiresAt.map { .time($0) }), ("Attempts that count", "\(job.attempts)"),
       ("Cause", detail.death.map(cause)),
     ]
-    return """
-      \(HTML.facts(facts + (detail.holder.map(holder) ?? [])))
-      <p><a href="/jobs/\(job.id.description)/picture">The picture</a>, for who may see pictures; the audit records it.</p>
-      """
+    return .facts(facts + (detail.holder.map(holder) ?? []))
+  }
+
+  /// The picture, where it is unfolded: who came for something else has it neither loaded nor recorded.
+  private static func picture(_ job: JobID) -> HTML {
+    """
+    <details id="picture"><summary>The picture; the audit records that it is seen</summary>
+    <img class="photo" src="/jobs/\(job.description)/picture" loading="lazy" alt="The picture of job \(job.description), \
+    where it is still there">
+    </details>
+    """
   }
 
   private static func cause(_ death: JobDeath) -> HTML {
@@ -115,14 +124,10 @@ enum JobPage {
         """
     }
     var table = DataTable(
-      "What was found", [.init("Condition"), .init("Confidence", isNumber: true), .init("Band")],
+      "What was found, the primary condition first", [.init("Condition"), .init("Confidence and band")],
       empty: "No condition was found.")
     for condition in StoredCondition.read(result.conditionsJSON) {
-      let band = condition.mark?.rawValue ?? ""
-      table.add([
-        "\(condition.name.shortened(to: 200))", "\(condition.percentage ?? "")",
-        "<span class=\"band \(band)\">\(band)</span>",
-      ])
+      table.add(["\(condition.name.shortened(to: 200))", .confidence(condition.confidence, condition.mark)])
     }
     return """
       <h2>Result</h2>

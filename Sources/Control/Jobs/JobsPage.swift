@@ -5,7 +5,7 @@ import Support
 /// The list of jobs: all of them by number, or the dead ones by their end, with their causes.
 enum JobsPage {
   static let page = DashboardPage(
-    path: "/jobs", section: .jobs, roles: [.operator, .clinician],
+    path: "/jobs", section: .jobs, roles: [.operator, .clinician, .submitter],
     render: { request, context in try await render(request, context) })
 
   /// How many jobs a page has.
@@ -26,16 +26,33 @@ enum JobsPage {
         statements: 2 * context.shards.count + (question.filter.user == nil ? 0 : 1)
           + (question.like == nil ? 0 : context.shards.count + 1)
       ) { try await List.read(question, after: place, context.jobs, rights) })
+    // Of one user alone: who looks at a list of many is not there for what was found in each of them, and every reading
+    // is recorded for the person whose it is.
+    let mayRead = question.filter.user != nil ? try await context.has([.clinician]) : false
+    let showsFindings = mayRead && request.query[findings] != nil
+    let results = showsFindings ? try await list.results(context) : nil
     let title = question.isOfAll ? nil : "Jobs: \(question.description.shortened(to: nameLength))"
     return Page(
       title: title ?? Section.jobs.title,
       content: """
         \(filters(question, namesCause: !rights.seesOwnAlone))
+        \(HTML.live("states", tabs(question, question.isOfState ? await context.latestStatus() : nil)))
         \(changes(question, list, rights))
-        \(HTML.live("list", list.table(isFirst: place == nil, question, rights)))
-        \(next(question, list))
+        \(mayRead && !showsFindings ? findingsLink(question) : nil)
+        \(HTML.live("list", list.table(isFirst: place == nil, question, rights, results)))
+        \(next(question, list, showsFindings))
         """,
-      isLive: place == nil)
+      isLive: place == nil && !showsFindings)
+  }
+
+  /// What the address has where the list shows what was found.
+  private static let findings = "findings"
+
+  private static func findingsLink(_ question: JobQuestion) -> HTML {
+    """
+    <p><a class="button" href="\(question.address("/jobs", [(findings, "shown")]))">Show what was found</a> \
+    The audit records that it is read.</p>
+    """
   }
 
   /// What a back-end sees that has not said which of its jobs it means.
@@ -100,15 +117,45 @@ enum JobsPage {
       """
   }
 
+  /// The jobs of each state, with how many there are as far as that is kept.
+  private static func tabs(_ question: JobQuestion, _ status: QueueStatus?) -> HTML {
+    let counts = status.map { status -> [JobState: String] in
+      [
+        .waiting: status.waiting.description, .running: String(status.inFlight),
+        .scheduled: status.scheduled.description, .dead: status.dead.description,
+      ]
+    }
+    func tab(_ state: JobState?) -> HTML {
+      let current: HTML = question.filter.state == state ? " aria-current=\"page\"" : ""
+      let count = state.flatMap { counts?[$0] }.map { count in
+        " <span class=\"count\">\(count)</span>" as HTML
+      }
+      let name = state.map { $0.rawValue.prefix(1).uppercased() + $0.rawValue.dropFirst() } ?? "All"
+      return """
+        <li><a href="\(question.with(state).address("/jobs"))"\(current)>\(name)\(count)</a></li>
+        """
+    }
+    return """
+      <nav class="tabs" aria-label="Jobs by state"><ul>\(tab(nil))\(JobState.allCases.map(tab))</ul></nav>
+      """
+  }
+
   /// What can be done to all that match. Without a filter that would be to everything, and is not offered.
   private static func changes(_ question: JobQuestion, _ list: List, _ rights: JobRights) -> HTML {
     guard !question.isOfAll, !list.rows.isEmpty else { return "" }
-    let links = JobChange.allCases.filter { rights.may($0, own: rights.seesOwnAlone) }.compactMap {
-      change -> HTML? in
-      guard question.filter.state.map(change.states.contains) ?? (change != .uncancel) else { return nil }
+    let links = offered(question, rights).compactMap { change -> HTML? in
+      guard question.filter.state != nil || change != .uncancel else { return nil }
       return "<a class=\"button\" href=\"\(MatchingJobs.path(change, question))\">\(title(change))</a> "
     }
     return links.isEmpty ? "" : "<p class=\"buttons\">\(links)</p>"
+  }
+
+  /// What this login may do to jobs that the question means.
+  fileprivate static func offered(_ question: JobQuestion, _ rights: JobRights) -> [JobChange] {
+    JobChange.allCases.filter { change in
+      rights.may(change, own: rights.seesOwnAlone)
+        && question.filter.state.map(change.states.contains) ?? true
+    }
   }
 
   private static func title(_ change: JobChange) -> String {
@@ -119,14 +166,16 @@ enum JobsPage {
     }
   }
 
-  private static func next(_ question: JobQuestion, _ list: List) -> HTML {
+  private static func next(_ question: JobQuestion, _ list: List, _ showsFindings: Bool) -> HTML {
     guard let next = list.next else { return "" }
+    let address = question.address(
+      "/jobs", [("after", next.text)] + (showsFindings ? [(findings, "shown")] : []))
     let note: HTML =
       list.isCutShort
       ? "<p class=\"notice\">The search stopped here, after many jobs that are not meant. There may be more.</p>"
       : ""
     return """
-      \(note)<p><a rel="next" href="\(question.address("/jobs", [("after", next.text)]))">Older jobs</a></p>
+      \(note)<p><a rel="next" href="\(address)">Older jobs</a></p>
       """
   }
 }
@@ -166,12 +215,24 @@ extension JobsPage {
         next: page.next.map { .number($0) }, isCutShort: page.isCutShort, isOfDead: false)
     }
 
-    func table(isFirst: Bool, _ question: JobQuestion, _ rights: JobRights) -> HTML {
+    /// What was found in those that have an analysis, which is recorded.
+    func results(_ context: DashboardContext) async throws -> [JobID: StoredResult] {
+      let done = rows.map(\.job).filter { $0.state == .succeeded }
+      guard let user = done.first?.user else { return [:] }
+      return try await context.jobs.results(of: done.map(\.id), user: user, by: context.actor(reason: nil))
+    }
+
+    /// - Parameter results: What was found; nil where it is not shown.
+    func table(
+      isFirst: Bool, _ question: JobQuestion, _ rights: JobRights, _ results: [JobID: StoredResult]?
+    ) -> HTML {
       let end = isOfDead ? "Worker" : "File"
+      let offers = JobsPage.offered(question, rights)
       var columns: [DataTable.Column] = [
         .init("Job"), .init("User"), .init("Lane"), .init("State"), .init("Submitted"), .init("Ended"),
         .init("Cause"), .init("Attempts", isNumber: true), .init(end),
       ]
+      if results != nil { columns.append(.init("Found")) }
       // What has no page is changed from here.
       if rights.seesOwnAlone { columns.append(.init("What to do")) }
       var table = DataTable(
@@ -180,16 +241,51 @@ extension JobsPage {
       for row in rows {
         let job = row.job
         let number = job.id.description
-        let cells: [HTML] = [
-          rights.seesOwnAlone ? "\(number)" : "<a href=\"/jobs/\(number)\">\(number)</a>",
+        let mark: HTML? = offers.isEmpty ? nil : Self.mark(number)
+        let link: HTML = rights.seesOwnAlone ? "\(number)" : "<a href=\"/jobs/\(number)\">\(number)</a>"
+        var cells: [HTML] = [
+          "<span class=\"word\">\(mark)\(link)</span>",
           "\(job.user.shortened(to: JobsPage.nameLength))", "\(job.lane.description)", job.state.html,
           .time(job.createdAt), .time(job.finishedAt),
           "\(row.cause?.description.shortened(to: JobsPage.nameLength) ?? "")", "\(job.attempts)",
           "\((isOfDead ? row.worker : job.sourceName)?.shortened(to: JobsPage.nameLength) ?? "")",
         ]
-        table.add(cells + (rights.seesOwnAlone ? [Self.changes(of: job, question, rights)] : []))
+        if let results { cells.append(Self.found(results[job.id])) }
+        if rights.seesOwnAlone { cells.append(Self.changes(of: job, question, rights)) }
+        table.add(cells, id: "job-\(number)")
       }
-      return table.html
+      return rows.isEmpty || offers.isEmpty ? table.html : Self.form(table.html, offers, question)
+    }
+
+    private static func mark(_ number: String) -> HTML {
+      """
+      <input type="checkbox" name="\(JobQuestion.chosenJob)" value="\(number)" id="mark-\(number)" \
+      aria-label="Mark job \(number)">\u{20}
+      """
+    }
+
+    /// The primary condition, as a clinician reads it.
+    private static func found(_ result: StoredResult?) -> HTML {
+      guard let result else { return "" }
+      guard let primary = StoredCondition.read(result.conditionsJSON).first else { return "nothing" }
+      return "\(primary.name.shortened(to: 100)) \(HTML.confidence(primary.confidence, primary.mark))"
+    }
+
+    /// The table in a form that leads to the question what is to be done to those that are marked.
+    private static func form(_ table: HTML, _ offers: [JobChange], _ question: JobQuestion) -> HTML {
+      let words = question.words.sorted { $0.key < $1.key }.map { word in
+        "<input type=\"hidden\" name=\"\(word.key)\" value=\"\(word.value)\">" as HTML
+      }
+      let buttons = offers.map { change in
+        "<button formaction=\"/matching/\(change.rawValue)\">\(change.title) those marked…</button> " as HTML
+      }
+      return """
+        <form method="get" action="/matching/\(offers[0].rawValue)">
+        \(words)<input type="hidden" name="\(JobQuestion.choice)" value="1">
+        \(table)
+        <p class="buttons">\(buttons)</p>
+        </form>
+        """
     }
 
     private static func changes(of job: JobSummary, _ question: JobQuestion, _ rights: JobRights) -> HTML {

@@ -29,8 +29,11 @@ enum MatchingJobs {
     _ change: JobChange, _ request: HTTPRequest, _ context: DashboardContext
   ) async throws -> JobQuestion {
     let question = try JobQuestion(request.query)
-    guard !question.isOfAll else {
+    guard !question.isOfAll || question.chosen != nil else {
       throw PageFailure.invalid("Nothing narrows the choice, and not all jobs are changed at once.")
+    }
+    guard question.chosen?.isEmpty != true else {
+      throw PageFailure.invalid("No job was chosen: mark some of the list.")
     }
     if try await context.jobRights().seesOwnAlone, !question.isOfLabel {
       throw JobQuestion.lacksLabel(context)
@@ -47,8 +50,15 @@ enum MatchingJobs {
   ) async throws -> PageConfirmation {
     let question = try await question(change, request, context)
     let directory = context.jobs
-    let found = try await directory.jobs(
-      try await question.filter(directory), for: change, limit: most + 1, pages: pages)
+    let found: (jobs: [JobID], isWhole: Bool)
+    if let chosen = question.chosen {
+      let states = try await change.found(chosen, context)
+      found = (chosen.filter { states[$0]?.isMeant ?? false }.sorted(), true)
+    } else {
+      let matching = try await directory.jobs(
+        try await question.filter(directory), for: change, limit: most + 1, pages: pages)
+      found = (matching.jobs, matching.isWhole)
+    }
     let jobs = found.jobs.prefix(most)
     guard !jobs.isEmpty else {
       throw PageFailure(
@@ -136,6 +146,8 @@ struct JobQuestion: Sendable, Equatable {
   private(set) var filter = JobFilter()
   /// A dead job: those that died of its cause are meant.
   private(set) var like: JobID?
+  /// Those that were marked in a list; nil where all that the words mean are meant.
+  private(set) var chosen: [JobID]?
 
   /// What a word of the address is: its name there, and what it is called where it cannot be understood.
   private static let names = ["user", "type", "state", "month", "batch", "reference", "cause", "like"]
@@ -156,6 +168,7 @@ struct JobQuestion: Sendable, Equatable {
     filter.batch = try value("batch", "a batch, such as B17") { BatchID($0) }
     filter.cause = try value("cause", "a cause, such as server 500") { FailureCause($0) }
     like = try value("like", "a job's number") { JobID($0) }
+    if query[Self.choice] != nil { chosen = try Self.chosen(query) }
     if filter.cause != nil || like != nil { try meanDead() }
   }
 
@@ -168,8 +181,33 @@ struct JobQuestion: Sendable, Equatable {
     self.like = like
   }
 
+  /// What the address says where jobs were marked one by one, and the name of each.
+  static let (choice, chosenJob) = ("chosen", "job")
+
+  private static func chosen(_ query: FormValues) throws(PageFailure) -> [JobID] {
+    let texts = query.pairs.filter { $0.name == chosenJob }.map(\.value)
+    guard texts.count <= MatchingJobs.most else {
+      throw .invalid("More jobs are marked than can be changed at once.")
+    }
+    let jobs = texts.compactMap { JobID($0) }
+    guard jobs.count == texts.count else { throw .invalid("A marked job is no job's number.") }
+    return Array(Set(jobs))
+  }
+
   /// Whether anything narrows it.
   var isOfAll: Bool { words.isEmpty }
+
+  /// Whether all jobs are meant, or those of a state.
+  var isOfState: Bool { words.keys.allSatisfy { $0 == "state" } }
+
+  /// The same of another state, or of all. Only dead jobs have a cause.
+  func with(_ state: JobState?) -> JobQuestion {
+    var question = self
+    question.words["state"] = state?.rawValue
+    question.filter.state = state
+    if state != .dead { for name in ["cause", "like"] { question.words[name] = nil } }
+    return question
+  }
 
   /// Whether jobs are meant that a back-end finds as its own, without their causes.
   var isOfLabel: Bool {
@@ -211,7 +249,8 @@ struct JobQuestion: Sendable, Equatable {
 
   /// The words as a sentence has them: `user anna, dead`.
   var description: String {
-    Self.names.compactMap { name in
+    guard chosen == nil else { return "those that were marked" }
+    return Self.names.compactMap { name in
       words[name].map { name == "like" ? "of the cause of job \($0)" : "\(name) \($0)" }
     }.joined(separator: ", ")
   }

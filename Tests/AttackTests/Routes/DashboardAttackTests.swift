@@ -91,6 +91,13 @@ struct DashboardAttack: Sendable {
       form: "token={token}&jobs=1" + String(repeating: ".1", count: 5000), hasCookie: true,
       statuses: [400, 404]),
     DashboardAttack(
+      tries: "puts markup into a page by a mark in the list", method: "GET",
+      path: "/matching/cancel?chosen=1&job=%3Cscript%3Ealert(1)%3C/script%3E", hasCookie: true,
+      statuses: [400]),
+    DashboardAttack(
+      tries: "marks a job that there is not", method: "GET", path: "/matching/cancel?chosen=1&job=99999999",
+      hasCookie: true, statuses: [404]),
+    DashboardAttack(
       tries: "changes a job by a link", method: "GET", path: "/jobs/1/cancel?token={token}&jobs=1",
       hasCookie: true, statuses: [404]),
     DashboardAttack(

@@ -39,6 +39,9 @@ actor QueueMonitor {
     budget = LiveBudget(now: now)
   }
 
+  /// The status as it was read last, for whoever shows some numbers beside something else; nil where none is known.
+  var latest: QueueStatus? { status }
+
   /// The status and the totals as they are known; nothing of a database that does not answer, or that does not answer
   /// this login.
   func known() async -> (status: QueueStatus?, totals: QueueTotals?, answers: Bool) {

@@ -105,6 +105,58 @@ struct JobPageTests {
     }
   }
 
+  @Test("list what was found in a user's jobs to who may read it and asks, which is recorded once")
+  func findings() async throws {
+    try await withQueue { queue in
+      try await queue.addUser("ann")
+      _ = try await queue.submit(3, user: "ann")
+      let claimed = try await queue.claimJobs()
+      _ = try await queue.statements.complete(try claimed.prefix(2).map { try queue.completed($0) }).run(
+        on: queue.pool)
+      try await withLogin(of: ["clinician"], in: queue) { (login) async throws in
+        try await withPages(login) { (pages) async throws in
+          let list = try pages.get("/jobs?user=ann").text
+          #expect(
+            list.contains("href=\"/jobs?user=ann&amp;findings=shown\"") && !list.contains("Tonsillitis"))
+          #expect(!(try pages.get("/jobs?findings=shown").text.contains("Tonsillitis")), "of one user alone")
+          #expect(try await readings(queue) == 0)
+          let found = try pages.get("/jobs?user=ann&findings=shown").text
+          #expect(found.matches(of: /Tonsillitis/).count == 2 && found.contains("83% red"))
+          #expect(!found.contains("live.js"), "a page that brings itself up to date would record each time")
+          #expect(try await readings(queue) == 1)
+        }
+      }
+      try await withLogin("other", of: ["operator"], in: queue) { (login) async throws in
+        try await withPages(login) { (pages) async throws in
+          #expect(!(try pages.get("/jobs?user=ann&findings=shown").text.contains("Tonsillitis")))
+          #expect(!(try pages.get("/jobs?user=ann").text.contains("findings=shown")))
+        }
+      }
+      #expect(try await readings(queue) == 1)
+    }
+  }
+
+  @Test("have a tab for each state that keeps the other filters, with the counts that are kept")
+  func tabs() async throws {
+    try await withQueue { queue in
+      try await queue.addUser("ann")
+      _ = try await queue.deadJob("ann", image: "dead")
+      _ = try await queue.submit(3, user: "ann")
+      try await withPages(queue.pool) { (pages) async throws in
+        _ = try pages.get("/")  // reads the queue
+        let all = try pages.get("/jobs").text
+        #expect(all.contains("href=\"/jobs?state=waiting\">Waiting <span class=\"count\">3</span>"))
+        #expect(all.contains("href=\"/jobs?state=dead\">Dead <span class=\"count\">1</span>"))
+        let dead = try pages.get("/jobs?user=ann&cause=server").text
+        #expect(
+          dead.contains(
+            "href=\"/jobs?user=ann&amp;state=dead&amp;cause=server\" aria-current=\"page\">Dead</a>"))
+        #expect(dead.contains("href=\"/jobs?user=ann&amp;state=waiting\">Waiting</a>"), "these have no cause")
+        #expect(dead.contains("href=\"/jobs?user=ann\">All</a>"))
+      }
+    }
+  }
+
   private func readings(_ queue: QueueFixture) async throws -> Int {
     try await queue.number("SELECT count(*) FROM analysis.audit_entry WHERE action = 'read_result'")
   }
@@ -116,6 +168,10 @@ struct JobPageTests {
       let job = try #require(try await queue.submit([Ask("ann", image: "a photo")])[0].job)
       try await withLogin(of: ["operator", "privacy"], in: queue) { (login) async throws in
         try await withPages(login) { (pages) async throws in
+          let page = try pages.get("/jobs/\(job)").text
+          #expect(
+            page.contains("src=\"/jobs/\(job)/picture\" loading=\"lazy\""),
+            "it is loaded where it is unfolded")
           let picture = try pages.get("/jobs/\(job)/picture")
           #expect(picture.status == 200 && picture.text == "a photo")
           #expect(picture.headers["content-type"] == "application/octet-stream", "it is no picture at all")
@@ -131,6 +187,8 @@ struct JobPageTests {
       }
       try await withLogin("other", of: ["operator"], in: queue) { (login) async throws in
         try await withPages(login) { (pages) async throws in
+          #expect(
+            !(try pages.get("/jobs/\(job)").text.contains("/picture")), "nothing that is refused is offered")
           let page = try pages.get("/jobs/\(job)/picture")
           #expect(page.status == 403 && page.text.contains("analysis_privacy"))
         }
@@ -165,7 +223,7 @@ struct JobPageTests {
         for path in paths {
           let page = try pages.get(path)
           #expect(page.status == 200, "\(path): \(page.status)")
-          for markup in ["<script>", "<b>", "<img", "<i>", "<u>", "<s>"] {
+          for markup in ["<script>", "<b>", "<img src=x", "<i>", "<u>", "<s>"] {
             #expect(!page.text.contains(markup), "\(path) has \(markup)")
           }
         }
