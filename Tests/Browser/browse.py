@@ -1,14 +1,16 @@
-"""Looks at every page and action of the dashboard in Chromium. Called by scripts/check-dashboard: FOLDER, and the
-addresses of the dashboards of the database's owner, of an operator, of a clinician and of a submitter, who has submitted
-all jobs."""
+"""Looks at every page and action of the dashboard in Chromium. Called by scripts/check-dashboard: what to do (check, or
+pictures), FOLDER, and the addresses of the dashboards of the database's owner, of an operator, of a clinician, of a
+submitter, who has submitted all jobs, and of the owner of a database with nothing in it."""
 
 import pathlib
+import subprocess
 import sys
 
 import axe_playwright_python
 from axe_selenium_python import Axe
 from selenium import webdriver
 from selenium.common.exceptions import TimeoutException
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -27,6 +29,7 @@ PAGES = [
     ("audit-verify", "/audit/verify", "Verify the audit?", False),
     ("jobs", "/jobs", "Jobs", True),
     ("jobs-dead", "/jobs?state=dead", "Jobs: state dead", True),
+    ("jobs-found", "/jobs?user=north-1&findings=shown", "Jobs: user north-1", False),
     ("jobs-misunderstood", "/jobs?type=nose", "Not understood", False),
     ("job-waiting", "/jobs/20", "Job 20", True),
     ("job-dead", "/jobs/1", "Job 1", False),
@@ -67,16 +70,19 @@ REFUSED = {
     "operator": {name: "analysis_auditor" for name in ["usage"] + AUDIT}
     | {name: "analysis_clinician" for name in REVIEWS},
     "clinician": {name: "analysis_auditor" for name in ["usage"] + AUDIT}
-    | {name: "analysis_operator" for name in ["overview", "workers"] + CHANGES},
+    | {name: "analysis_operator" for name in ["workers"] + CHANGES},
     "submitter": {name: "analysis_auditor" for name in ["usage"] + AUDIT}
     | {name: "analysis_clinician" for name in REVIEWS}
     | {
         name: "analysis_operator"
         for name in [
-            "overview", "workers", "job-waiting", "job-dead", "job-done", "failures", "failures-retry", "pause"]
+            "workers", "job-waiting", "job-dead", "job-done", "failures", "failures-retry", "pause"]
     }
-    | {"jobs-dead": "by their batch or reference"},
+    | {name: "by their batch or reference" for name in ["jobs-dead", "jobs-found"]},
 }
+
+# The heading of the page at which the dashboard begins for a login that may not open the overview.
+BEGINS = {"clinician": "Jobs", "submitter": "Jobs"}
 
 # Links to what changes something and is refused to a login of one role.
 NOT_OWN = ["*='/retry'", "^='/pause'", "^='/resume'"]
@@ -89,7 +95,9 @@ OFFERS = {
 # The rules themselves, of the package that has the newer ones.
 RULES = str(pathlib.Path(axe_playwright_python.__file__).with_name("axe.min.js"))
 
-SIZES = [("phone", 390, 844), ("desk", 1440, 900)]
+SIZES = [("320", 320, 640), ("768", 768, 1024), ("1024", 1024, 768), ("1440", 1440, 900)]
+# The narrowest and the widest: what does not depend on how much room there is, is looked at in these.
+ENDS = [SIZES[0], SIZES[-1]]
 SCHEMES = ["light", "dark"]
 
 faults = []
@@ -138,6 +146,37 @@ def check_width(driver, where):
         "return document.documentElement.scrollWidth > document.documentElement.clientWidth")
     if wide:
         fault(where, "it is wider than the window")
+
+
+def check_words(driver, where):
+    """No word is broken but behind what separates its parts, and no cell is narrower than what it holds."""
+    broken = driver.execute_script("""
+        const found = [];
+        const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) {
+          const node = walker.currentNode, parent = node.parentElement;
+          if (parent.closest("svg, script, noscript, textarea, option, .skip") || !parent.checkVisibility()) continue;
+          const head = parent.closest("thead");
+          if (head && getComputedStyle(head).position === "absolute") continue;  // read out, and not seen
+          for (const word of node.data.matchAll(/[^\\s\\-\u2013\u2014\\/?]+/g)) {
+            const range = document.createRange();
+            range.setStart(node, word.index);
+            range.setEnd(node, word.index + word[0].length);
+            const lines = new Set([...range.getClientRects()].filter((box) => box.width > 0).map((box) => Math.round(box.top)));
+            if (lines.size > 1) found.push("broken: " + word[0].slice(0, 60));
+          }
+        }
+        for (const cell of document.querySelectorAll("td, th, dd, dt, li, .figures div")) {
+          const head = cell.closest("thead");
+          if (!cell.checkVisibility() || head && getComputedStyle(head).position === "absolute") continue;
+          if (cell.scrollWidth > cell.clientWidth + 1 && getComputedStyle(cell).display !== "inline") {
+            found.push("wider than its cell: " + cell.textContent.trim().slice(0, 60));
+          }
+        }
+        return found.slice(0, 10);
+        """)
+    for one in broken:
+        fault(where, one)
 
 
 def check_keyboard(driver, where):
@@ -193,19 +232,21 @@ def check_log(driver, where, status):
 
 def look(driver, address, folder):
     for name, path, heading, is_live in PAGES:
-        for size, width, height in SIZES:
-            for scheme in SCHEMES:
-                where = f"{name}-{size}-{scheme}"
-                show(driver, width, height, scheme)
+        for size in SIZES:
+            for scheme in SCHEMES if size in ENDS else SCHEMES[:1]:
+                where = f"{name}-{size[0]}-{scheme}"
+                show(driver, *size[1:], scheme)
                 driver.get(address + path)
                 if driver.find_element(By.TAG_NAME, "h1").text != heading:
                     fault(where, f"its heading is {driver.find_element(By.TAG_NAME, 'h1').text}")
                 if heading == "Not understood":
                     check_refusal(driver, where)
                 check_width(driver, where)
-                check_rules(driver, where)
-                if scheme == "light":
-                    check_keyboard(driver, where)
+                check_words(driver, where)
+                if size in ENDS:
+                    check_rules(driver, where)
+                    if scheme == "light":
+                        check_keyboard(driver, where)
                 picture(driver, folder, where)
         if is_live:
             part = "main [data-live]:not(#as-of)"
@@ -220,12 +261,13 @@ def look_as(driver, role, address, folder):
     """Each page is shown to a login of one role, or refused with the role that it needs. None is offered what is refused."""
     for name, path, heading, _ in PAGES:
         needed = REFUSED[role].get(name)
-        for (size, width, height), scheme in zip(SIZES, SCHEMES):
+        for (size, width, height), scheme in zip(ENDS, SCHEMES):
             where = f"{role}-{name}-{size}-{scheme}"
             show(driver, width, height, scheme)
             driver.get(address + path)
             found = driver.find_element(By.TAG_NAME, "h1").text
-            if found != (heading if needed is None else "Not allowed"):
+            meant = BEGINS.get(role, heading) if name == "overview" else heading
+            if found != (meant if needed is None else "Not allowed"):
                 fault(where, f"its heading is {found}")
             if needed and needed not in driver.find_element(By.TAG_NAME, "main").text:
                 fault(where, f"it does not name {needed}")
@@ -235,10 +277,112 @@ def look_as(driver, role, address, folder):
             if offers and driver.find_elements(By.CSS_SELECTOR, offers):
                 fault(where, "it offers what is refused")
             check_width(driver, where)
+            check_words(driver, where)
             check_rules(driver, where)
             picture(driver, folder, where)
         # A page that refuses is meant to: 403, or 400 for what is not understood.
         check_log(driver, f"{role}-{name}", "403" if needed else "400")
+    for link in [one.get_attribute("href") for one in driver.find_elements(By.CSS_SELECTOR, "header nav a")]:
+        driver.get(link)
+        if driver.find_element(By.TAG_NAME, "h1").text == "Not allowed":
+            fault(role, f"the menu leads to a refusal: {link}")
+
+
+def look_at_nothing(driver, address, folder):
+    for name, path, _, _ in PAGES:
+        for size, width, height in ENDS:
+            show(driver, width, height, "light")
+            driver.get(address + path)
+            check_width(driver, f"empty-{name}-{size}")
+            check_words(driver, f"empty-{name}-{size}")
+            picture(driver, folder, f"empty-{name}-{size}-light")
+        driver.get_log("browser")
+
+
+def change(sql):
+    """Changes the database behind the pages' back."""
+    subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null", "-c", sql], check=True)
+
+
+def look_at_updates(driver, address):
+    """What is brought up to date keeps its focus, what is unfolded and what is marked, wherever it stands then."""
+    show(driver, 1440, 900, "light")
+
+    def active():
+        return driver.execute_script(
+            "const e = document.activeElement; return [e.closest('[id]')?.id, e.textContent || e.value]")
+
+    for path, link, id, change_it, sign in [
+        ("/batches", "#batch-B1 a", "batch-B1", "SELECT analysis.open_batch('ward 4')", "#batch-B2"),
+        ("/jobs", "#job-20 a", "job-20",
+         "SELECT analysis.submit_image('north-1', 'throat', '\\xffd8ff99'::bytea)", "#job-43"),
+    ]:
+        driver.get(address + path)
+        driver.execute_script(f"document.querySelector('{link}').focus()")
+        if path == "/jobs":
+            driver.find_element(By.ID, "mark-19").click()
+            driver.execute_script(f"document.querySelector('{link}').focus()")
+        before = active()
+        change(change_it)
+        WebDriverWait(driver, 30).until(
+            lambda d: d.find_elements(By.CSS_SELECTOR, sign), f"{path} does not show what is new")
+        if active() != before or before[0] != id:
+            fault(path, f"the focus went from {before} to {active()}")
+        if path == "/jobs" and not driver.find_element(By.ID, "mark-19").is_selected():
+            fault(path, "what was marked is not marked any more")
+    driver.get(address + "/")
+    summary = driver.find_element(By.CSS_SELECTOR, "#day-stock-table summary")
+    summary.click()
+    driver.execute_script("arguments[0].focus()", summary)
+    change("SELECT analysis.pause('type', 'throat', 'looked at', NULL)")
+    WebDriverWait(driver, 30).until(
+        lambda d: "looked at" in d.find_element(By.TAG_NAME, "main").text, "the overview does not show a new pause")
+    opened = [one.get_attribute("id") for one in driver.find_elements(By.CSS_SELECTOR, "main details[open]")]
+    if opened != ["day-stock-table"] or active()[0] != "day-stock-table":
+        fault("/", f"what was unfolded: {opened}, and the focus is on {active()}")
+    change("SELECT analysis.resume('type', 'throat')")
+
+
+def look_at_pointer(driver, address):
+    """A chart says the values of the moment at which the pointer is."""
+    show(driver, 1440, 900, "light")
+    driver.get(address + "/")
+    chart = driver.find_element(By.ID, "hour-stock")
+    moment = chart.find_elements(By.CSS_SELECTOR, ".moments path")[7]
+    told = moment.find_element(By.TAG_NAME, "title").get_attribute("textContent")
+    reading = chart.find_element(By.CSS_SELECTOR, ".reading")
+    before = reading.text
+    ActionChains(driver).move_to_element(moment).perform()
+    if reading.text != told or told == before or "waiting" not in told:
+        fault("overview", f"the chart says {reading.text} where {told} is")
+
+
+def mark(driver, address, folder, suffix=""):
+    """Jobs that are marked in the list are changed together."""
+    for action, state, message in [("cancel", "waiting", "cancelled"), ("uncancel", "cancelled", "queued again")]:
+        driver.get(f"{address}/jobs?state={state}")
+        for job in (21, 22):
+            driver.find_element(By.ID, f"mark-{job}").click()
+        driver.find_element(By.CSS_SELECTOR, f"button[formaction='/matching/{action}']").click()
+        driver.find_element(By.CSS_SELECTOR, "form.confirm button").click()
+        said = driver.find_element(By.TAG_NAME, "main").text
+        if f"2 jobs: {message}" not in said:
+            fault(f"mark-{action}{suffix}", f"it does not say what was done: {said[:200]}")
+        driver.save_screenshot(f"{folder}/did-mark-{action}{suffix}.png")
+
+
+def take_pictures(driver, folder, addresses):
+    """Every page as each login may see it, in four widths, light and dark."""
+    for login, address in addresses.items():
+        refused = REFUSED.get(login, {})
+        for name, path, _, _ in PAGES:
+            if name in refused:
+                continue
+            for size, width, height in SIZES:
+                for scheme in SCHEMES:
+                    show(driver, width, height, scheme)
+                    driver.get(address + path)
+                    picture(driver, folder, f"{login}-{name}-{size}-{scheme}")
 
 
 def look_without_scripts(driver, address, folder):
@@ -252,6 +396,7 @@ def look_without_scripts(driver, address, folder):
             fault(name, "it does not load itself anew without scripts, or should not")
         driver.save_screenshot(f"{folder}/{name}-without-scripts.png")
     act(driver, address, folder, "-without-scripts")
+    mark(driver, address, folder, "-without-scripts")
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
@@ -269,7 +414,7 @@ def refuse(driver, address, folder):
     driver.close()
     driver.switch_to.window(first)
     driver.find_element(By.CSS_SELECTOR, button).click()
-    for size, width, height in SIZES:
+    for size, width, height in ENDS:
         for scheme in SCHEMES:
             where = f"refused-{size}-{scheme}"
             show(driver, width, height, scheme)
@@ -302,15 +447,24 @@ def act(driver, address, folder, suffix="", actions=ACTIONS):
         driver.save_screenshot(f"{folder}/did-{name}{suffix}.png")
 
 
-def main(folder, address, *others):
+def main(task, folder, address, *others):
+    *others, empty = others
     driver = browser()
     try:
+        if task == "pictures":
+            logins = {"owner": address} | dict(zip(REFUSED, others, strict=True)) | {"empty": empty}
+            take_pictures(driver, folder, logins)
+            return
         look(driver, address, folder)
         for role, other in zip(REFUSED, others, strict=True):
             look_as(driver, role, other, folder)
+        look_at_nothing(driver, empty, folder)
+        look_at_pointer(driver, address)
+        look_at_updates(driver, address)
         refuse(driver, address, folder)
         act(driver, others[-1], folder, actions=OWN_ACTIONS)
         act(driver, address, folder)
+        mark(driver, address, folder)
         look_without_scripts(driver, address, folder)
     finally:
         driver.quit()

@@ -44,6 +44,9 @@ UPDATE result SET primary_id = 'pharyngitis', primary_name = 'Pharyngitis <acute
   primary_confidence = CASE job_id WHEN 11 THEN 0.64 ELSE 0.47 END,
   primary_band = CASE job_id WHEN 11 THEN 3 ELSE 2 END
 WHERE job_id IN (11, 12);
+UPDATE result SET conditions = jsonb_build_array(
+  jsonb_build_object('id', primary_id, 'name', primary_name, 'confidence', primary_confidence, 'band', primary_band,
+    'normal', false));
 -- What clinicians say of them: one changed their mind.
 INSERT INTO review (shard, period, version, verdict, job_id, user_id, at, replaced_at, reviewer, primary_id, primary_name,
   primary_confidence, primary_band, primary_normal)
@@ -67,7 +70,7 @@ WHERE j.id BETWEEN 11 AND 20;
 
 INSERT INTO worker (shard, id, host, pid, version, started_at, heartbeat_at, in_flight, reported_at, report)
 SELECT 0, 10 + g, 'worker-' || g || '.hospital.example.org', 4000 + g, '1.0.0', now() - interval '3 hours',
-  now() + interval '1 hour', 6, now(),
+  now(), 6, now(),
   jsonb_build_object(
     'counters', jsonb_build_object('jobs_completed', 81234 * g, 'jobs_retried', 31, 'jobs_dead', 4),
     'endpoints', jsonb_build_array(
