@@ -315,7 +315,7 @@ def look_at_updates(driver, address):
     for path, link, id, change_it, sign in [
         ("/batches", "#batch-B1 a", "batch-B1", "SELECT analysis.open_batch('ward 4')", "#batch-B2"),
         ("/jobs", "#job-20 a", "job-20",
-         "SELECT analysis.submit_image('north-1', 'throat', '\\xffd8ff99'::bytea)", "#job-43"),
+         "SELECT analysis.submit_image('north-1', 'throat', '\\xffd8ff99'::bytea)", "#list tr:nth-child(43)"),
     ]:
         driver.get(address + path)
         driver.execute_script(f"document.querySelector('{link}').focus()")
@@ -364,10 +364,13 @@ def mark(driver, address, folder, suffix=""):
         for job in (21, 22):
             driver.find_element(By.ID, f"mark-{job}").click()
         driver.find_element(By.CSS_SELECTOR, f"button[formaction='/matching/{action}']").click()
+        WebDriverWait(driver, 10).until(
+            lambda d: d.find_elements(By.CSS_SELECTOR, "form.confirm button"), f"{action} of marked jobs asks nothing")
         driver.find_element(By.CSS_SELECTOR, "form.confirm button").click()
-        said = driver.find_element(By.TAG_NAME, "main").text
-        if f"2 jobs: {message}" not in said:
-            fault(f"mark-{action}{suffix}", f"it does not say what was done: {said[:200]}")
+        done = WebDriverWait(driver, 10).until(
+            lambda d: d.find_elements(By.CSS_SELECTOR, "main > .notice.good"), f"{action} of marked jobs says nothing")
+        if f"2 jobs: {message}" not in done[0].text:
+            fault(f"mark-{action}{suffix}", f"it does not say what was done: {done[0].text}")
         driver.save_screenshot(f"{folder}/did-mark-{action}{suffix}.png")
 
 
@@ -468,8 +471,8 @@ def main(task, folder, address, *others):
         look_without_scripts(driver, address, folder)
     finally:
         driver.quit()
-    for one in faults:
-        print(one)
+        for one in faults:
+            print(one)
     print(f"{len(PAGES)} pages, as {1 + len(others)} logins, and {len(ACTIONS) + len(OWN_ACTIONS)} actions looked at, {len(faults)} faults")
     sys.exit(1 if faults else 0)
 

@@ -36,7 +36,7 @@ struct PagePartTests {
         "tonsillitis or pharyngitis, 2026-11-27",
         "tonsillitis or pharyngitis, <span class=\"word\">2026-11-27</span>"
       ),
-      ("aaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa<wbr>aaaa"),
+      ("aaaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaa<wbr>aaaa"),
       ("<ä&>ää&ää&ää&ää&ää", "&lt;ä&amp;&gt;<wbr>ää&amp;<wbr>ää&amp;<wbr>ää&amp;<wbr>ää&amp;<wbr>ää"),
     ])
   func words(text: String, shown: String) {

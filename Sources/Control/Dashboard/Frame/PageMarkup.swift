@@ -9,7 +9,9 @@ struct PageMarkup {
   var basePath = ""
 
   /// A word has as many letters at most before it may be broken: in a cell, and elsewhere, where there is more room.
-  private static let (longestInCell, longest) = (16, 32)
+  private static let (longestInCell, longest) = (12, 32)
+  /// So many letters without a separator are no word: a key, or a number.
+  private static let longestPart = 20
 
   /// Whose text is no text of the page, or has no room for a break.
   private static let opaque: Set<String> = ["svg", "title", "style", "script", "textarea", "option"]
@@ -98,7 +100,7 @@ struct PageMarkup {
       length += 1
       guard index + 1 < signs.count else { return }
       let isEnd = Self.isSeparator(sign) && !Self.isSeparator(signs[index + 1])
-      if (isEnd && length > 2) || length >= Self.longestInCell {
+      if (isEnd && length > 2) || length >= Self.longestPart {
         out += Array("<wbr>".utf8)
         length = 0
       }

@@ -69,7 +69,7 @@ enum Stylesheet {
     svg.bar { display: inline-block; width: 6rem; height: .6rem; vertical-align: baseline; background: none;
       border: 1px solid currentColor; }
     svg.bar rect { fill: currentColor; }
-    .confidence, .word { white-space: nowrap; }
+    .word { white-space: nowrap; }
     p.state { font-size: 1.15rem; }
     svg .grid { stroke: var(--line); vector-effect: non-scaling-stroke; }
     svg .first { stroke: var(--link); } svg .second { stroke: var(--bad); stroke-dasharray: 6 3; }
@@ -106,7 +106,7 @@ enum Stylesheet {
     td input[type=checkbox], th input[type=checkbox] { min-height: 0; width: 1.25rem; height: 1.25rem; vertical-align: middle; }
     img.photo { display: block; max-width: 100%; max-height: 70vh; margin: .5rem 0; background: var(--soft); }
     @media (max-width: 72rem) { .scroll:has(thead th:nth-child(8)) { \(cards) } }
-    @media (max-width: 40rem) { .scroll { \(cards) } }
+    @media (max-width: 40rem) { dl.facts { display: block; } dl.facts dd { margin-bottom: .5rem; } .scroll { \(cards) } }
     @media (prefers-reduced-motion: no-preference) { .scroll { scroll-behavior: smooth; } }
     """
 
@@ -116,7 +116,7 @@ enum Stylesheet {
       td:empty { display: none; }
       table, tbody { display: block; }
       caption { display: block; }
-      tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 8rem), 1fr)); gap: .25rem 1rem;
+      tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 8rem), 1fr)); gap: .25rem .75rem;
         padding: .5rem 0; border-bottom: 2px solid var(--line); }
       tbody th, td, .number { display: block; border: 0; padding: 0; text-align: left; }
       td::before { content: attr(data-column); display: block; color: var(--quiet); font-size: .875rem; }
