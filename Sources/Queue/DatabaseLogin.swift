@@ -116,6 +116,8 @@ public enum DatabaseRole: String, CaseIterable, Sendable {
   case reporter
   /// Reads jobs, their results and the report of analyses.
   case clinician
+  /// Reviews analyses as a clinician does, and sees the pictures of those that it may review.
+  case reviewer
   /// Pauses, retries and cancels, and reads why jobs failed.
   case `operator`
   /// Looks after users, plans and clinics.

@@ -1,10 +1,11 @@
 """Looks at every page and action of the dashboard in Chromium. Called by scripts/check-dashboard: what to do (check, or
 pictures), FOLDER, and the addresses of the dashboards of the database's owner, of an operator, of a clinician, of a
-submitter, who has submitted all jobs, and of the owner of a database with nothing in it."""
+submitter, who has submitted all jobs, of a reviewer, and of the owner of a database with nothing in it."""
 
 import pathlib
 import subprocess
 import sys
+import time
 
 import axe_playwright_python
 from axe_selenium_python import Axe
@@ -21,6 +22,9 @@ PAGES = [
     ("workers", "/workers", "Workers", True),
     ("usage", "/usage", "Usage", False),
     ("reviews", "/reviews", "Reviews", False),
+    ("to-review", "/reviews/to-review", "To review", False),
+    ("to-review-none", "/reviews/to-review?clinic=nowhere", "To review", False),
+    ("to-review-misunderstood", "/reviews/to-review?type=nose", "Not understood", False),
     ("reviews-misunderstood", "/reviews?from=soon", "Not understood", False),
     ("audit", "/audit", "Audit", False),
     ("audit-found", "/audit?object=job:7", "Audit", False),
@@ -35,7 +39,8 @@ PAGES = [
     ("job-dead", "/jobs/1", "Job 1", False),
     ("job-done", "/jobs/5", "Job 5", False),
     ("job-cancel", "/jobs/20/cancel", "Cancel job 20?", False),
-    ("job-review", "/jobs/5/review", "Review job 5?", False),
+    ("job-review", "/jobs/5/review", "Review of job 5", False),
+    ("job-review-open", "/jobs/45/review?clinic=North", "Review of job 45", False),
     ("failures", "/failures", "Failures", True),
     ("failures-retry", "/matching/retry?like=1", "Retry 3 jobs?", False),
     ("batches", "/batches", "Batches", True),
@@ -65,7 +70,9 @@ OWN_ACTIONS = [
 # What a login of one role is refused: the pages, by their names, and what the refusal names.
 AUDIT = ["audit", "audit-found", "audit-verification", "audit-verify"]
 CHANGES = ["job-cancel", "failures-retry", "batch-cancel", "pause"]
-REVIEWS = ["reviews", "reviews-misunderstood", "job-review"]
+REVIEWS = [
+    "reviews", "reviews-misunderstood", "to-review", "to-review-none", "to-review-misunderstood", "job-review",
+    "job-review-open"]
 REFUSED = {
     "operator": {name: "analysis_auditor" for name in ["usage"] + AUDIT}
     | {name: "analysis_clinician" for name in REVIEWS},
@@ -80,9 +87,10 @@ REFUSED = {
     }
     | {name: "by their batch or reference" for name in ["jobs-dead", "jobs-found"]},
 }
+REFUSED["reviewer"] = REFUSED["clinician"]
 
 # The heading of the page at which the dashboard begins for a login that may not open the overview.
-BEGINS = {"clinician": "Jobs", "submitter": "Jobs"}
+BEGINS = {"clinician": "Jobs", "reviewer": "Jobs", "submitter": "Jobs"}
 
 # Links to what changes something and is refused to a login of one role.
 NOT_OWN = ["*='/retry'", "^='/pause'", "^='/resume'"]
@@ -91,6 +99,7 @@ OFFERS = {
     "operator": NO_REVIEW, "clinician": NOT_OWN + ["*='/cancel'", "*='/uncancel'"],
     "submitter": NOT_OWN + NO_REVIEW,
 }
+OFFERS["reviewer"] = OFFERS["clinician"]
 
 # The rules themselves, of the package that has the newer ones.
 RULES = str(pathlib.Path(axe_playwright_python.__file__).with_name("axe.min.js"))
@@ -186,12 +195,15 @@ def check_keyboard(driver, where):
     first = driver.switch_to.active_element
     if first.get_attribute("class") != "skip":
         fault(where, f"the first key leads to {first.get_attribute('outerHTML')[:80]}")
+    # Of the buttons of one choice the key leads to the chosen one, or to the first.
     count = driver.execute_script(
-        "return [...document.querySelectorAll('a, button, summary, input:not([type=hidden]), select, textarea, .scroll')].length")
+        "const all = [...document.querySelectorAll('a, button, summary, input:not([type=hidden]), select, textarea, .scroll')];"
+        "const names = new Set(all.filter((e) => e.type === 'radio').map((e) => e.name));"
+        "return all.filter((e) => e.type !== 'radio').length + names.size")
     last = None
     seen = 1
     while seen < count + 20:
-        driver.switch_to.active_element.send_keys(Keys.TAB)
+        ActionChains(driver).send_keys(Keys.TAB).perform()
         place = driver.execute_script(
             "const e = document.activeElement; if (e === document.body) return null;"
             "const box = e.getBoundingClientRect(), style = getComputedStyle(e);"
@@ -400,6 +412,11 @@ def look_without_scripts(driver, address, folder):
         driver.save_screenshot(f"{folder}/{name}-without-scripts.png")
     act(driver, address, folder, "-without-scripts")
     mark(driver, address, folder, "-without-scripts")
+    # Scripts of a driver run all the same.
+    driver.get(address + "/jobs/45/review")
+    check_photo(
+        driver, "review-without-scripts",
+        lambda name: driver.find_element(By.CSS_SELECTOR, f"label[for={name}]").click())
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
@@ -440,7 +457,11 @@ def act(driver, address, folder, suffix="", actions=ACTIONS):
             fault(name + suffix, f"there is no form, but: {said[:500]}")
             continue
         for field, text in fields.items():
-            driver.find_element(By.NAME, field).send_keys(text)
+            choices = driver.find_elements(By.CSS_SELECTOR, f"input[type=radio][name={field}][value={text!r}]")
+            if choices:
+                choices[0].click()
+            else:
+                driver.find_element(By.NAME, field).send_keys(text)
         buttons[0].click()
         try:
             WebDriverWait(driver, 10).until(
@@ -448,6 +469,94 @@ def act(driver, address, folder, suffix="", actions=ACTIONS):
         except TimeoutException:
             fault(name + suffix, f"it does not say what was done at {driver.current_url}")
         driver.save_screenshot(f"{folder}/did-{name}{suffix}.png")
+
+
+def check_photo(driver, where, click):
+    """The photo fits its place, or is as large as it is, and is turned. `click` presses what is called so."""
+    def measure():
+        return driver.execute_script(
+            "const image = document.querySelector('.photo img'), place = image.parentElement;"
+            "const a = image.getBoundingClientRect(), b = place.getBoundingClientRect();"
+            "return [a.width, a.height, image.naturalWidth, image.naturalHeight, b.width, b.height,"
+            " place.scrollWidth, place.scrollHeight]")
+
+    for turned in (False, True):
+        width, height, *_, place_width, place_height, _, _ = measure()
+        if not (0 < width <= place_width and 0 < height <= place_height):
+            fault(where, f"the photo does not fit its place{' where it is turned' if turned else ''}: {measure()}")
+        click("full")
+        width, height, own_width, own_height, _, _, scrolled_width, scrolled_height = measure()
+        wanted = (own_height, own_width) if turned else (own_width, own_height)
+        if (round(width), round(height)) != wanted or scrolled_width < width or scrolled_height < height:
+            fault(where, f"the photo is not as large as it is, or not all of it is reached: {measure()}")
+        click("fit")
+        click("turn-90")
+    click("turn-0")
+
+
+def review(driver, address, folder):
+    """Ten verdicts by keyboard alone, from the list on; the time of each, from the photo's display to the next one's."""
+    def press(*keys):
+        ActionChains(driver).send_keys(*keys).perform()
+
+    def shown():
+        return driver.execute_script(
+            "const image = document.querySelector('.photo img');"
+            "return document.readyState === 'complete' && image?.complete && image.naturalWidth > 0"
+            " ? location.pathname : null")
+
+    show(driver, *SIZES[-1][1:], "light")
+    driver.get(address + "/reviews/to-review")
+    count = int(driver.find_element(By.CSS_SELECTOR, ".buttons a").text.split()[-1])
+    while driver.switch_to.active_element.text != f"Begin with the first of {count}":
+        press(Keys.TAB)
+    press(Keys.ENTER)
+    WebDriverWait(driver, 10).until(lambda d: shown())
+    keys = {"fit": "f", "full": "1"}
+
+    def click(name):
+        if name in keys:
+            return press(keys[name])
+        while not driver.find_element(By.ID, name).is_selected():
+            press("r")
+
+    check_photo(driver, "review", click)
+    verdicts = [
+        ("agree", ["a"]), ("disagree", ["d"]), ("unsure", ["u"]), ("agree", ["1", "r", "f", "a"]),
+        ("disagree, Pharyngitis instead", ["i", "Pharyngitis"]),
+        ("unsure; a comment was added", ["u", "c", "Blurred.", Keys.ESCAPE]), ("agree", ["a"]), ("agree", ["a"]),
+        ("disagree", ["d"]), ("agree", ["d", "a"])]
+    for number, (verdict, pressed) in enumerate(verdicts, 1):
+        before = shown()
+        began = time.monotonic()
+        press(*pressed, Keys.ENTER)
+        try:
+            WebDriverWait(driver, 10, 0.01).until(lambda d: shown() not in (None, before))
+        except TimeoutException:
+            fault("review", f"{verdict} leads nowhere from {before}")
+            break
+        job = before.split("/")[2]
+        said = driver.find_element(By.CSS_SELECTOR, "main > .notice.good").text
+        if said != f"Job {job}: {verdict}.":
+            fault("review", f"after {pressed} of job {job} it says: {said}")
+        print(f"review {number} by keyboard: {verdict}, in {time.monotonic() - began:.2f} s")
+    # Nothing is sent without a verdict, and `n` goes on without one.
+    before = shown()
+    press(Keys.ENTER)
+    if "Choose a verdict first" not in driver.find_element(By.ID, "review-state").text:
+        fault("review", "it does not say that there is no verdict")
+    picture(driver, folder, "review-by-keyboard")
+    press("n")
+    WebDriverWait(driver, 10).until(lambda d: shown() not in (None, before))
+    # Switched off, a key does nothing.
+    driver.find_element(By.ID, "keys").click()
+    press("a")
+    if driver.find_elements(By.CSS_SELECTOR, "[name=verdict]:checked"):
+        fault("review", "keys work where they are switched off")
+    driver.get(address + "/reviews/to-review")
+    if f"All {count - len(verdicts)}" not in driver.find_element(By.TAG_NAME, "caption").text:
+        fault("review", f"of {count} remain: {driver.find_element(By.TAG_NAME, 'caption').text}")
+    check_log(driver, "review", "none")
 
 
 def main(task, folder, address, *others):
@@ -465,10 +574,11 @@ def main(task, folder, address, *others):
         look_at_pointer(driver, address)
         look_at_updates(driver, address)
         refuse(driver, address, folder)
-        act(driver, others[-1], folder, actions=OWN_ACTIONS)
+        act(driver, others[2], folder, actions=OWN_ACTIONS)
         act(driver, address, folder)
         mark(driver, address, folder)
         look_without_scripts(driver, address, folder)
+        review(driver, others[3], folder)
     finally:
         driver.quit()
         for one in faults:

@@ -1,14 +1,15 @@
 -- What the pages show in scripts/check-dashboard: jobs in every state, workers that live, are lost and have ended, two
--- days of history, clinics, and an audit.
+-- days of history, clinics, analyses to review, and an audit. The environment's PHOTO is a file that every picture shows.
 SET search_path = analysis, pg_catalog;
 
+\set photo `base64 -w0 "$PHOTO"`
 SELECT add_clinic('North'), add_clinic('South and <West>');
 UPDATE account_plan SET plan_id = 2;
 UPDATE account SET clinic_id = (SELECT id FROM clinic WHERE name = 'North') WHERE user_ref LIKE 'north-%';
 
 SELECT count(*)
 FROM generate_series(1, 30) g
-CROSS JOIN LATERAL submit_image('north-1', 'throat', '\xffd8ff'::bytea || convert_to(g::text, 'UTF8')) s;
+CROSS JOIN LATERAL submit_image('north-1', 'throat', decode(:'photo', 'base64') || convert_to(g::text, 'UTF8')) s;
 SELECT count(*)
 FROM generate_series(1, 12) g
 CROSS JOIN LATERAL submit_image('south-1', 'ear', '\xffd8ff'::bytea || convert_to('e' || g, 'UTF8')) s;
@@ -61,6 +62,26 @@ INSERT INTO review_comment (shard, period, number, job_id, user_id, at, author, 
 SELECT r.shard, r.period, 1, 5, r.user_id, r.finished_at + interval '8 minutes', 'boris',
   E'The left tonsil is <blurred>.\nMay we have another picture?'
 FROM result r WHERE r.job_id = 5;
+-- Jobs 43 to 56 are to be reviewed, each surer than the one before, and every fifth is serious.
+SELECT count(*)
+FROM generate_series(1, 14) g
+CROSS JOIN LATERAL submit_image('north-2', 'throat', decode(:'photo', 'base64') || convert_to('r' || g, 'UTF8')) s;
+DELETE FROM ready WHERE job_id BETWEEN 43 AND 56;
+INSERT INTO result (
+  shard, period, kind, outcome, job_id, user_id, finished_at, answered_at, primary_confidence, secondary_confidence,
+  call_ms, attempt, calls, condition_count, primary_band, secondary_band, primary_normal, secondary_normal, serious, consult,
+  analysis_id, primary_id, primary_name, secondary_id, secondary_name, endpoint, model, version, conditions)
+SELECT j.shard, j.period, 1, 1, j.id, j.user_id, j.created_at + interval '31 seconds', j.created_at + interval '30 seconds',
+  c.confidence, 0.3, 412, 1, 1, 2, c.band, 1, false, false, j.id % 5 = 0, true, 'analysis-' || j.id, 'tonsillitis',
+  'Tonsillitis', 'pharyngitis', 'Pharyngitis <acute>', 'https://model.example.org/v2', 'throat 7', '1.0.0',
+  format('[{"id": "tonsillitis", "name": "Tonsillitis", "confidence": %s, "band": %s, "normal": false},
+    {"id": "pharyngitis", "name": "Pharyngitis <acute>", "confidence": 0.3, "band": 1, "normal": false}]',
+    c.confidence, c.band)::jsonb
+FROM job j
+CROSS JOIN LATERAL (
+  SELECT s.confidence, CASE WHEN s.confidence >= 0.8 THEN 4 WHEN s.confidence >= 0.6 THEN 3 ELSE 2 END AS band
+  FROM (SELECT 0.4 + (j.id - 43) * 0.04 AS confidence) s) c
+WHERE j.id BETWEEN 43 AND 56;
 UPDATE job SET source_name = 'IMG_' || 4700 + id || '.jpg';
 SELECT open_batch('ward 3 <morning>');
 INSERT INTO job_label (shard, period, job_id, user_id, batch_id, reference)

@@ -368,7 +368,9 @@ CREATE TABLE analysis.review (
   primary_id         text,
   primary_name       text,
   reviewer           text NOT NULL CHECK (length(reviewer) BETWEEN 1 AND 63),  -- the database login
-  PRIMARY KEY (shard, period, job_id, reviewer, version));
+  instead            text CHECK (length(instead) BETWEEN 1 AND 200), -- of disagree: the condition that it is
+  PRIMARY KEY (shard, period, job_id, reviewer, version),
+  CHECK (instead IS NULL OR verdict = 2));
 CREATE UNIQUE INDEX review_present ON analysis.review (shard, period, job_id, reviewer)
   WHERE replaced_at IS NULL;
 CREATE INDEX review_user ON analysis.review (shard, user_id);
@@ -389,6 +391,7 @@ CREATE TABLE analysis.review_comment (
   PRIMARY KEY (shard, period, job_id, number));
 CREATE INDEX review_comment_user ON analysis.review_comment (shard, user_id);
 ALTER TABLE analysis.review_comment ALTER COLUMN body SET STATISTICS 0;
+ALTER TABLE analysis.review ALTER COLUMN instead SET STATISTICS 0;
 
 ALTER TABLE analysis.review ENABLE ROW LEVEL SECURITY;
 CREATE POLICY clinic ON analysis.review FOR SELECT USING (

@@ -45,8 +45,8 @@ BEGIN
   v_owner_name := v_prefix || '_owner';
   v_groups := ARRAY(
     SELECT v_prefix || '_' || pg_catalog.unnest(ARRAY[
-      'owner', 'submitter', 'worker', 'reporter', 'clinician', 'operator', 'administrator', 'auditor',
-      'privacy', 'retention', 'gateway']));
+      'owner', 'submitter', 'worker', 'reporter', 'clinician', 'reviewer', 'operator', 'administrator',
+      'auditor', 'privacy', 'retention', 'gateway']));
 
   -- Roles belong to the whole cluster, and the migrations of several of its databases may make them at the
   -- same moment: that somebody else made one first is no fault. What only an administrator can do is asked

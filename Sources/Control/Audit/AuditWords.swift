@@ -51,7 +51,10 @@ extension AuditEntry {
   /// The object in words: `job 12`, `user #7`, `3 jobs`.
   private var named: String {
     let parts = object.split(separator: ":", maxSplits: 1)
-    guard parts.count == 2 else { return many.map { "\($0.count) \(object)" } ?? object }
+    guard parts.count == 2 else {
+      return many.map { "\($0.count) \(object)" }
+        ?? (object == "to_review" ? "what is to be reviewed" : object)
+    }
     return switch parts[0] {
     case "user": "user #\(parts[1])"
     case "report": "report \(parts[1].replacing(":", with: " of "))"

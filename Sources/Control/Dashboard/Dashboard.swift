@@ -53,6 +53,7 @@ struct Dashboard: Sendable {
       HTTPRoute("/style.css") { .file("text/css; charset=utf-8", Stylesheet.css + skin.css) },
       HTTPRoute("/icon.svg") { .file("image/svg+xml", Stylesheet.icon) },
       HTTPRoute("/live.js") { .file("text/javascript; charset=utf-8", LiveScript.javaScript) },
+      HTTPRoute(ReviewScript.path) { .file("text/javascript; charset=utf-8", ReviewScript.javaScript) },
       HTTPRoute(.get, JobPicture.path) { request in
         await answer(request, .jobs, JobPicture.roles) { _ in try await JobPicture.answer(request, context) }
       },
@@ -102,7 +103,9 @@ struct Dashboard: Sendable {
         let confirmation = try await action.confirm(request, context)
         let address = HTML.address(request.path, request.query.pairs.map { ($0.name, $0.value) })
         let html = confirmation.form(at: address, token: session.token)
-        return await show(Page(title: confirmation.title, content: html), action.section)
+        // One form may lead to the next, which says what came of it.
+        let message = door.takeMessage(of: session)
+        return await show(Page(title: confirmation.title, content: html), action.section, message)
       }
     }
     let done = HTTPRoute(.post, action.path) { request in
@@ -258,7 +261,7 @@ struct DashboardPage: Sendable {
   /// Every page, in the order of the menu.
   static let all: [DashboardPage] = [
     overview, JobsPage.page, JobPage.page, FailuresPage.page, BatchesPage.page, BatchPage.page, workers,
-    usage, reviews, audit,
+    usage, reviews, ToReviewPage.page, audit,
     auditVerification,
   ]
 }

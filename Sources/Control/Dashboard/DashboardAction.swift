@@ -51,16 +51,30 @@ struct PageConfirmation: Sendable {
   var asksForReason = true
   /// What the form carries beside the query, for `perform` to read.
   var fields: [(name: String, value: String)] = []
+  /// The buttons, in the place of the one that does it and the way back; nil: these two.
+  var buttons: HTML?
+  /// What stands below the form.
+  var below: HTML?
+  /// The class of what stands around all of it; nil: nothing does.
+  var layout: StaticString?
 
   /// The form. It is sent to the address that it was read at, with the token of its reader.
   func form(at address: String, token: String) -> HTML {
+    let whole: HTML = """
+      \(content)
+      \(form(to: address, token))
+      \(below)
+      """
+    return layout.map { layout in "<div class=\"\(layout.description)\">\n\(whole)</div>" } ?? whole
+  }
+
+  private func form(to address: String, _ token: String) -> HTML {
     """
-    \(content)
     <form method="post" action="\(address)" class="confirm">
     <input type="hidden" name="token" value="\(token)">
     \(inputs)    \(fields.map { field in "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">" as HTML })\
     \(asksForReason ? Self.reasonField : "" as HTML)
-    <p class="buttons"><button class="danger">\(button)</button> <a href="\(back)">Change nothing</a></p>
+    \(buttons ?? "<p class=\"buttons\"><button class=\"danger\">\(button)</button> <a href=\"\(back)\">Change nothing</a></p>")
     </form>
     """
   }

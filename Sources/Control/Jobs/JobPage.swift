@@ -5,7 +5,7 @@ import Support
 /// A job: what is kept of it, what happened to it, and what was found.
 enum JobPage {
   static let page = DashboardPage(
-    path: "/jobs/*", section: .jobs, roles: [.operator, .clinician],
+    path: "/jobs/*", section: .jobs, roles: [.operator, .clinician, .reviewer],
     render: { request, context in try await render(request, context) })
 
   /// The job that an address names.

@@ -1,14 +1,14 @@
 import HTTPServing
 import PostgreSQL
-public import Queue
-public import Support
+import Queue
+import Support
 
 extension JobDirectory {
   /// The picture of a job as it is stored; nil where there is none any more, or none that this login may see. That it
   /// is read is recorded first.
   ///
   /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
-  public func picture(
+  func picture(
     of job: JobID, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> ExportedImage? {
     for shard in try await shards.shards() {
@@ -42,14 +42,18 @@ struct UnreadablePicture: Error, Sendable {
   }
 }
 
-/// The picture of a job, for a login that may see pictures. That it is read stands in the audit before it is.
+/// The picture of a job: for who reviews analyses, that of one which may be reviewed; for who exports persons, any. That
+/// it is read stands in the audit before it is.
 enum JobPicture {
   static let path = "/jobs/*/picture"
-  static let roles: [DatabaseRole] = [.privacy]
+  static let roles: [DatabaseRole] = [.reviewer, .privacy]
 
   static func answer(_ request: HTTPRequest, _ context: DashboardContext) async throws -> HTTPAnswer {
     let job = try JobPage.job(request)
-    let picture = try await context.jobs.picture(of: job, by: context.actor(reason: nil))
+    // Where this dashboard has no reviews, a reviewer has no picture to judge.
+    var isSeen = context.reviewsRefusal == nil
+    if !isSeen { isSeen = try await context.has([.privacy]) }
+    let picture = try await isSeen ? context.jobs.picture(of: job, by: context.actor(reason: nil)) : nil
     guard let picture else {
       throw PageFailure.missing(
         "There is no picture of job \(job) any more, or none that login \(context.login) may see.")

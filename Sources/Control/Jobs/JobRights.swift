@@ -14,7 +14,7 @@ struct JobRights: Sendable, Equatable {
   init(_ login: DatabaseLogin) {
     changesAll = login.has(anyOf: [.operator])
     changesOwn = login.has(anyOf: [.submitter])
-    seesAll = login.has(anyOf: [.operator, .clinician])
+    seesAll = login.has(anyOf: [.operator, .clinician, .reviewer])
   }
 
   /// Whether it sees what the same login has submitted and nothing else: by batch or reference, no job with a page.

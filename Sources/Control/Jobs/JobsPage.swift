@@ -5,7 +5,7 @@ import Support
 /// The list of jobs: all of them by number, or the dead ones by their end, with their causes.
 enum JobsPage {
   static let page = DashboardPage(
-    path: "/jobs", section: .jobs, roles: [.operator, .clinician, .submitter],
+    path: "/jobs", section: .jobs, roles: [.operator, .clinician, .reviewer, .submitter],
     render: { request, context in try await render(request, context) })
 
   /// How many jobs a page has.
@@ -28,7 +28,7 @@ enum JobsPage {
       ) { try await List.read(question, after: place, context.jobs, rights) })
     // Of one user alone: who looks at a list of many is not there for what was found in each of them, and every reading
     // is recorded for the person whose it is.
-    let mayRead = question.filter.user != nil ? try await context.has([.clinician]) : false
+    let mayRead = question.filter.user != nil ? try await context.has(JobReviews.roles) : false
     let showsFindings = mayRead && request.query[findings] != nil
     let results = showsFindings ? try await list.results(context) : nil
     let title = question.isOfAll ? nil : "Jobs: \(question.description.shortened(to: nameLength))"

@@ -10,6 +10,9 @@ enum Verdict: String, Sendable, CaseIterable, ColumnValue {
   case disagree
   /// It cannot be told; counted apart.
   case unsure
+
+  /// The verdict with the condition that it is instead: `disagree, Pharyngitis instead`.
+  func text(instead: String?) -> String { instead.map { "\(rawValue), \($0) instead" } ?? rawValue }
 }
 
 /// A clinician's present verdict of a job's analysis.
@@ -22,6 +25,8 @@ struct Review: Sendable, Equatable, RenamedColumns {
   /// Whose job it is.
   let user: String
   let verdict: Verdict
+  /// With `disagree`: the condition that it is instead; nil where that is not said.
+  let instead: String?
   /// Which version of it this is, from 1.
   let version: Int
   /// The login of the database that gave it.
@@ -63,8 +68,9 @@ struct ReviewFilter: Sendable, Equatable {
 struct ReviewRemark: Sendable, Equatable, Decodable {
   /// A verdict, or a comment.
   enum Said: Sendable, Equatable {
-    /// A version of a verdict, and since when it is replaced by another, in seconds since 1970; nil: it is present.
-    case verdict(Verdict, version: Int, replacedAt: Double?)
+    /// A version of a verdict, with the condition that it is instead, and since when it is replaced by another, in
+    /// seconds since 1970; nil: it is present.
+    case verdict(Verdict, instead: String?, version: Int, replacedAt: Double?)
     /// A comment, which may have several lines.
     case comment(String)
   }
@@ -77,7 +83,7 @@ struct ReviewRemark: Sendable, Equatable, Decodable {
 }
 
 extension ReviewRemark.Said: Decodable {
-  private enum CodingKeys: CodingKey { case comment, verdict, version, replacedAt }
+  private enum CodingKeys: CodingKey { case comment, verdict, instead, version, replacedAt }
 
   /// Reads the columns, of which those of the verdict are empty or the comment's.
   init(from decoder: any Decoder) throws {
@@ -87,7 +93,9 @@ extension ReviewRemark.Said: Decodable {
         .comment(comment)
       } else {
         .verdict(
-          try row.decode(Verdict.self, forKey: .verdict), version: try row.decode(Int.self, forKey: .version),
+          try row.decode(Verdict.self, forKey: .verdict),
+          instead: try row.decodeIfPresent(String.self, forKey: .instead),
+          version: try row.decode(Int.self, forKey: .version),
           replacedAt: try row.decodeIfPresent(Double.self, forKey: .replacedAt))
       }
   }
@@ -99,24 +107,31 @@ struct ReviewOutcome: Sendable, Equatable, Decodable {
   let version: Int
   /// What the login's verdict was before; nil: it had given none.
   let before: Verdict?
+  /// The condition that it was instead by that verdict.
+  var beforeInstead: String?
   /// The number of the comment that was added; nil: none was.
   let comment: Int?
-
-  init(version: Int, before: Verdict?, comment: Int?) {
-    self.version = version
-    self.before = before
-    self.comment = comment
-  }
 }
 
 /// What clinicians say of a job: a part of its page, and the action by which one says it.
 enum JobReviews {
   /// The roles of which any may review, and read reviews.
-  static let roles: [DatabaseRole] = [.clinician]
+  static let roles: [DatabaseRole] = [.clinician, .reviewer]
 
   /// How many remarks a page has, and how much of a comment: no page grows without end.
   private static let most = 20
   private static let mostCharacters = 500
+
+  /// What was said of a job, the last remarks of many.
+  static func list(_ remarks: [ReviewRemark], of job: JobID) -> HTML {
+    guard !remarks.isEmpty else { return "<p class=\"empty\">Nobody has reviewed it.</p>" }
+    let shown = remarks.suffix(most)
+    let all: HTML =
+      shown.count < remarks.count
+      ? "<p class=\"quiet\">The last \(shown.count) of \(remarks.count); analysisctl reviews list --job \(job.description) shows all.</p>"
+      : ""
+    return "\(all)<ol class=\"timeline\">\n\(shown.map(item))</ol>"
+  }
 
   /// The reviews of a job whose result was read for this page, with a way to add one; nothing for others.
   static func html(_ detail: JobDetail, _ context: DashboardContext) async throws -> HTML {
@@ -130,18 +145,9 @@ enum JobReviews {
       return ""
     }
     let job = detail.summary.id
-    let shown = remarks.suffix(most)
-    let all: HTML =
-      shown.count < remarks.count
-      ? "<p class=\"quiet\">The last \(shown.count) of \(remarks.count); analysisctl reviews list --job \(job.description) shows all.</p>"
-      : ""
-    let list: HTML =
-      remarks.isEmpty
-      ? "<p class=\"empty\">Nobody has reviewed it.</p>"
-      : "<ol class=\"timeline\">\n\(shown.map(item))</ol>"
     return """
       <h2>Reviews</h2>
-      \(all)\(list)
+      \(list(remarks, of: job))
       <p class="buttons"><a class="button" href="/jobs/\(job.description)/review">Review…</a></p>
       """
   }
@@ -149,9 +155,11 @@ enum JobReviews {
   private static func item(_ remark: ReviewRemark) -> HTML {
     let head: HTML = "\(HTML.time(remark.at)) \(remark.by)"
     switch remark.said {
-    case .verdict(let verdict, _, nil):
-      return "<li>\(head): <strong class=\"\(style(verdict))\">\(verdict.rawValue)</strong></li>\n"
-    case .verdict(let verdict, _, .some): return "<li>\(head): \(verdict.rawValue), changed later</li>\n"
+    case .verdict(let verdict, let instead, _, let replacedAt):
+      let text = verdict.text(instead: instead)
+      return replacedAt == nil
+        ? "<li>\(head): <strong class=\"\(style(verdict))\">\(text)</strong></li>\n"
+        : "<li>\(head): \(text), changed later</li>\n"
     case .comment(let comment):
       let lines = comment.shortened(to: mostCharacters).split(
         separator: "\n", omittingEmptySubsequences: false)
@@ -165,79 +173,6 @@ enum JobReviews {
     case .disagree: "bad"
     case .unsure: "warn"
     }
-  }
-
-  // MARK: - The action
-
-  static let action = DashboardAction(
-    path: "/jobs/*/review", section: .jobs, roles: roles,
-    confirm: { request, context in try await confirm(request, context) },
-    perform: { request, context in try await perform(request, context) })
-
-  private static func confirm(
-    _ request: HTTPRequest, _ context: DashboardContext
-  ) async throws -> PageConfirmation {
-    try context.requireReviews()
-    let job = try JobPage.job(request)
-    guard let state = try await context.jobs.states([job])[job] else {
-      throw PageFailure.missing("There is no job \(job), or none that login \(context.login) may see.")
-    }
-    guard state == .succeeded else {
-      throw PageFailure(
-        status: 409, title: "Not possible",
-        message: "Job \(job) is \(state.rawValue), and only an analysis can be reviewed.",
-        advice: "Look at the job again once it has succeeded.")
-    }
-    return PageConfirmation(
-      title: "Review job \(job)?",
-      content: """
-        <p>Say whether the primary condition that was found is right. The verdict is that of login \(context.login), \
-        which has one of each job: another one takes the place of the one before, which is kept. Who reviews is \
-        recorded in the audit, without the verdict and the comment.</p>
-        """,
-      inputs: """
-        <p><label for="verdict">Verdict</label>
-        <select id="verdict" name="verdict">
-        <option value="">only a comment</option>
-        \(Verdict.allCases.map { verdict in "<option>\(verdict.rawValue)</option>" as HTML })
-        </select></p>
-        <p><label for="comment">Comment, for those who may read the analysis</label>
-        <textarea id="comment" name="comment" rows="5" maxlength="\(ReviewDirectory.mostCharacters)"></textarea></p>
-        """,
-      button: "Save the review", back: "/jobs/\(job)", asksForReason: false)
-  }
-
-  private static func perform(
-    _ request: HTTPRequest, _ context: DashboardContext
-  ) async throws -> DashboardAction.Outcome {
-    try context.requireReviews()
-    let job = try JobPage.job(request)
-    let name = request.form["verdict"] ?? ""
-    let verdict = Verdict(rawValue: name)
-    guard verdict != nil || name.isEmpty else {
-      throw PageFailure.invalid("A verdict is agree, disagree or unsure.")
-    }
-    let comment = try comment(request)
-    guard verdict != nil || comment != nil else {
-      throw PageFailure.invalid("A review has a verdict or a comment.")
-    }
-    let outcome = try await ReviewDirectory(context.database).add(
-      verdict, comment: comment, to: job, by: context.actor(reason: nil))
-    let said = verdict.map { verdict in
-      outcome.before == verdict ? "\(verdict.rawValue), as before" : verdict.rawValue
-    }
-    let parts = [said, outcome.comment == nil ? nil : "a comment was added"].compactMap(\.self)
-    return .init(done: "Job \(job): \(parts.joined(separator: "; ")).", path: "/jobs/\(job)")
-  }
-
-  /// The comment, with the line ends that a browser sends as one character each; nil for none.
-  private static func comment(_ request: HTTPRequest) throws -> String? {
-    let text = (request.form["comment"] ?? "").replacing("\r\n", with: "\n")
-    guard printable(text).contains(where: { !$0.isWhitespace }) else { return nil }
-    guard text.unicodeScalars.count <= ReviewDirectory.mostCharacters else {
-      throw PageFailure.invalid("A comment has at most \(ReviewDirectory.mostCharacters) characters.")
-    }
-    return text
   }
 }
 

@@ -4,11 +4,13 @@ import Support
 
 /// What clinicians say of analyses.
 struct ReviewDirectory: Sendable {
-  private let database: ConnectionPool
-  private let shards: ShardDirectory
+  let database: ConnectionPool
+  let shards: ShardDirectory
 
   /// How many characters a comment has at most, as the database counts them.
   static let mostCharacters = 4000
+  /// How many the name of a condition has, as an endpoint's answer may have.
+  static let mostInstead = 200
 
   /// The reviews of a database.
   ///
@@ -20,10 +22,11 @@ struct ReviewDirectory: Sendable {
 
   /// Gives or changes this login's verdict of a job's analysis, and adds a comment; either may be left out.
   ///
+  /// - Parameter instead: With `disagree`, the condition that it is; nil where that is not said.
   /// - Throws: `notFound` for a job that there is not, `badRow` for one that the login does not see or that has no
   ///   analysis. Neither says any word of the comment.
   func add(
-    _ verdict: Verdict?, comment: String? = nil, to job: JobID, by actor: AuditActor?
+    _ verdict: Verdict?, instead: String? = nil, comment: String? = nil, to job: JobID, by actor: AuditActor?
   ) async throws(JobQueueError) -> ReviewOutcome {
     guard let location = try await shards.locations(of: [job])[job] else {
       throw JobQueueError(
@@ -31,9 +34,10 @@ struct ReviewDirectory: Sendable {
         advice: "Look with analysisctl jobs list.")
     }
     return try await Statement(
-      SQLFunction("add_review", 4),
+      SQLFunction("add_review", 5),
       [
-        .int16(location.shard), .int64(job.value), .text(verdict?.rawValue), .text(comment.map(storable)),
+        .int16(location.shard), .int64(job.value), .text(verdict?.rawValue), .text(instead.map(storable)),
+        .text(comment.map(storable)),
       ], as: ReviewOutcome.self, while: "reviewing job \(job)"
     ).run(on: database, as: actor)
   }

@@ -8,7 +8,8 @@ enum ReviewsCommand {
   static let command = ControlCommand(
     "reviews", abstract: "Say whether an analysis is right, and see what others say.",
     discussion: """
-      A review is a clinician's verdict of the primary condition that an analysis found: agree, disagree or unsure. \
+      A review is a clinician's verdict of the primary condition that an analysis found: agree, disagree, with the \
+      condition that it is instead, or unsure. \
       Each login has one verdict of a job; a change keeps the one before. Comments stand below each other, and their \
       readers are recorded. analysisctl report agreement and report calibration add up the verdicts.
       """,
@@ -29,14 +30,17 @@ enum ReviewComment {
     let text =
       given == "-"
       ? try await context.dependencies.text(atMost: 4 * ReviewDirectory.mostCharacters + 2) : given
+    return try check(text, "comment", atMost: ReviewDirectory.mostCharacters)
+  }
+
+  /// A text that can be seen and is short enough; the error says nothing of its words.
+  static func check(_ text: String, _ name: String, atMost most: Int) throws -> String {
     guard printable(text).contains(where: { !$0.isWhitespace }) else {
-      throw CommandFailure.usage("the comment is empty")
+      throw CommandFailure.usage("the \(name) is empty")
     }
-    guard !text.utf8.contains(0) else { throw CommandFailure.usage("the comment holds a NUL character") }
-    guard text.unicodeScalars.count <= ReviewDirectory.mostCharacters else {
-      throw CommandFailure.usage(
-        "the comment has more than \(ReviewDirectory.mostCharacters) characters",
-        advice: "Add it as several comments.")
+    guard !text.utf8.contains(0) else { throw CommandFailure.usage("the \(name) holds a NUL character") }
+    guard text.unicodeScalars.count <= most else {
+      throw CommandFailure.usage("the \(name) has more than \(most) characters")
     }
     return text
   }
@@ -47,14 +51,22 @@ struct ReviewsAddResponse: Sendable, Equatable, Presentable {
   let job: JobID
   /// The verdict that was given; nil: only a comment.
   let verdict: Verdict?
+  /// The condition that it is instead; nil: not said.
+  let instead: String?
   let outcome: ReviewOutcome
 
+  /// Whether the verdict is what it was before.
+  private var isAsBefore: Bool {
+    verdict == nil || (verdict == outcome.before && instead == outcome.beforeInstead)
+  }
+
   /// Whether the database has something new.
-  var isChanged: Bool { outcome.comment != nil || verdict != outcome.before }
+  var isChanged: Bool { outcome.comment != nil || !isAsBefore }
 
   var json: JSONValue {
     [
       "job": .id(job), "verdict": .text((verdict ?? outcome.before)?.rawValue),
+      "instead": .text(verdict == nil ? outcome.beforeInstead : instead),
       "before": .text(outcome.before?.rawValue), "version": .count(outcome.version),
       "comment": .count(outcome.comment), "changed": .bool(isChanged),
     ]
@@ -63,10 +75,12 @@ struct ReviewsAddResponse: Sendable, Equatable, Presentable {
   func text(width: Int?, paint: Paint) -> String {
     let comment = outcome.comment.map { "comment \($0) added" }
     let given = verdict.map { verdict in
-      switch outcome.before {
-      case nil: verdict.rawValue
-      case verdict: "\(verdict.rawValue), as before"
-      case let before?: "\(verdict.rawValue), changed from \(before.rawValue)"
+      let text = verdict.text(instead: instead.map { printable($0) })
+      return switch outcome.before {
+      case nil: text
+      case _ where isAsBefore: "\(text), as before"
+      case let before?:
+        "\(text), changed from \(before.text(instead: outcome.beforeInstead.map { printable($0) }))"
       }
     }
     return "job \(job): \([given, comment].compactMap(\.self).joined(separator: "; "))\n"
@@ -77,6 +91,8 @@ struct ReviewsAddResponse: Sendable, Equatable, Presentable {
 enum ReviewsAddCommand {
   static let verdict = Option<Verdict?>(
     "verdict", .choice(Verdict.self), help: "Whether the primary condition is right.")
+  static let instead = Option<String?>(
+    "instead", .any, help: "With disagree: the condition that it is, in at most 200 characters.")
   static let comment = Option<String?>(
     "comment", .any,
     help:
@@ -93,11 +109,12 @@ enum ReviewsAddCommand {
       """,
     examples: [
       Example("analysisctl reviews add 123 --verdict agree", "It is right."),
+      Example("analysisctl reviews add 123 --verdict disagree --instead Pharyngitis", "It is another one."),
       Example(
         "analysisctl reviews add 123 --verdict disagree --comment - < comment.txt",
         "It is not, with a comment of several lines."),
     ],
-    inputs: [verdict, comment, ReasonOption.reason, ReviewsCommand.job],
+    inputs: [verdict, instead, comment, ReasonOption.reason, ReviewsCommand.job],
     exitCodes: [
       .done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater, .permission,
     ],
@@ -110,19 +127,25 @@ enum ReviewsAddCommand {
     }
     var comment: String?
     if let given = try context[Self.comment] { comment = try await ReviewComment.read(given, context) }
-    return try await add(verdict, comment, context)
+    let instead = try context[Self.instead].map {
+      try ReviewComment.check($0, "name of a condition", atMost: ReviewDirectory.mostInstead)
+    }
+    guard instead == nil || verdict == .disagree else {
+      throw CommandFailure.usage("--instead goes with --verdict disagree alone")
+    }
+    return try await add(verdict, instead: instead, comment, context)
   }
 
   /// Stores a verdict, a comment or both, and says what came of it.
   static func add(
-    _ verdict: Verdict?, _ comment: String?, _ context: ControlContext
+    _ verdict: Verdict?, instead: String? = nil, _ comment: String?, _ context: ControlContext
   ) async throws -> ExitCode {
     let job = try context[ReviewsCommand.job]
     return try await context.withSession { session in
       try await session.requireReviews(of: job)
       let outcome = try await ReviewDirectory(session.database).add(
-        verdict, comment: comment, to: job, by: session.actor)
-      let response = ReviewsAddResponse(job: job, verdict: verdict, outcome: outcome)
+        verdict, instead: instead, comment: comment, to: job, by: session.actor)
+      let response = ReviewsAddResponse(job: job, verdict: verdict, instead: instead, outcome: outcome)
       try session.view.show(response)
       return response.isChanged ? .done : .nothingToDo
     }

@@ -80,7 +80,8 @@ struct ReviewsListResponse: Sendable, Equatable, Presentable {
         page.reviews.map { review in
           [
             "job": .id(review.job), "month": .month(review.period), "user": .string(review.user),
-            "verdict": .string(review.verdict.rawValue), "version": .count(review.version),
+            "verdict": .string(review.verdict.rawValue), "instead": .text(review.instead),
+            "version": .count(review.version),
             "by": .string(review.reviewer), "at": .time(review.at), "comments": .count(review.comments),
           ]
         }),
@@ -90,17 +91,23 @@ struct ReviewsListResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     guard !page.reviews.isEmpty else { return "No reviews.\n" }
-    var table = Table([
-      .init("JOB", alignment: .right), .init("USER", wraps: true), .init("VERDICT"),
-      .init("BY", shrinks: true), .init("AT"), .init("MONTH", mayGo: true),
-      .init("COMMENTS", alignment: .right),
-    ])
+    let hasInstead = page.reviews.contains { $0.instead != nil }
+    var table = Table(
+      [.init("JOB", alignment: .right), .init("USER", wraps: true), .init("VERDICT")]
+        + (hasInstead ? [.init("INSTEAD", shrinks: true)] : [])
+        + [
+          .init("BY", shrinks: true), .init("AT"), .init("MONTH", mayGo: true),
+          .init("COMMENTS", alignment: .right),
+        ])
     for review in page.reviews {
-      table.add([
-        Cell(review.job.description), Cell(review.user), Cell(review.verdict.rawValue, review.verdict.colour),
-        Cell(review.reviewer), Cell(Moment.short(review.at)), Cell(review.period.description),
-        Cell(review.comments),
-      ])
+      let verdict = Cell(review.verdict.rawValue, review.verdict.colour)
+      table.add(
+        [Cell(review.job.description), Cell(review.user), verdict]
+          + (hasInstead ? [Cell(review.instead ?? "")] : [])
+          + [
+            Cell(review.reviewer), Cell(Moment.short(review.at)), Cell(review.period.description),
+            Cell(review.comments),
+          ])
     }
     return table.render(width: width, paint: paint)
   }
@@ -150,10 +157,10 @@ extension Verdict {
 extension ReviewRemark {
   fileprivate var json: JSONValue {
     switch said {
-    case .verdict(let verdict, let version, let replacedAt):
+    case .verdict(let verdict, let instead, let version, let replacedAt):
       [
-        "at": .time(at), "by": .string(by), "verdict": .string(verdict.rawValue), "version": .count(version),
-        "replaced_at": .time(replacedAt),
+        "at": .time(at), "by": .string(by), "verdict": .string(verdict.rawValue), "instead": .text(instead),
+        "version": .count(version), "replaced_at": .time(replacedAt),
       ]
     case .comment(let comment): ["at": .time(at), "by": .string(by), "comment": .string(comment)]
     }
@@ -163,8 +170,10 @@ extension ReviewRemark {
   fileprivate func text(width: Int?, paint: Paint) -> String {
     let head = "\(Moment.short(at))  \(printable(by))"
     switch said {
-    case .verdict(let verdict, _, nil): return "\(head): \(paint(verdict.rawValue, verdict.colour))\n"
-    case .verdict(let verdict, _, .some): return "\(head): \(verdict.rawValue), changed later\n"
+    case .verdict(let verdict, let instead, _, let replacedAt):
+      let text = verdict.text(instead: instead.map { printable($0) })
+      return replacedAt == nil
+        ? "\(head): \(paint(text, verdict.colour))\n" : "\(head): \(text), changed later\n"
     case .comment(let comment):
       // Its line ends are the only characters of it that a terminal obeys.
       let lines = printable(comment, keeping: "\n").split(separator: "\n", omittingEmptySubsequences: false)

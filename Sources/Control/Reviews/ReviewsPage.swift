@@ -5,23 +5,24 @@ import Support
 extension DashboardPage {
   /// How far clinicians agree with what was found, and whether confidences keep what they promise.
   static let reviews = DashboardPage(
-    path: "/reviews", section: .reviews, roles: [.clinician, .reporter]
+    path: "/reviews", section: .reviews, roles: JobReviews.roles + [.reporter]
   ) { request, context in
     try context.requireReviews()
     // Who may not read it sees a refusal, and no form for a month.
-    try await context.require([.clinician, .reporter])
+    try await context.require(JobReviews.roles + [.reporter])
     let reporter = Reporter(context.database)
     let isByMonth = try await reporter.readsReviewsByMonth()
     let (from, to) = try await ReviewMonths.read(request.query, reporter, isByMonth: isByMonth)
     // Read for this reader alone: the audit records each time who reads how often conditions were found.
     let reports = try await reporter.reviews(
       from: from, to: to, by: context.actor(reason: nil).statement)
-    return Page(
-      title: "Reviews",
-      content: ReviewFigures(
-        from: from, to: to, isByMonth: isByMonth, agreement: reports.agreement,
-        calibration: reports.calibration
-      ).html)
+    let figures = ReviewFigures(
+      from: from, to: to, isByMonth: isByMonth, agreement: reports.agreement, calibration: reports.calibration
+    )
+    let toReview: HTML =
+      try await context.has(JobReviews.roles)
+      ? "<p class=\"buttons\"><a class=\"button\" href=\"\(ToReviewPage.path)\">To review…</a></p>\n" : ""
+    return Page(title: "Reviews", content: "\(toReview)\(figures.html)")
   }
 }
 

@@ -153,7 +153,7 @@ struct LoginLimits: Sendable, Equatable {
       LoginLimits(statement: .seconds(300), lock: .seconds(60), idleInTransaction: .seconds(300))
     case .worker, .gateway:
       LoginLimits(statement: .seconds(120), lock: .seconds(30), idleInTransaction: .seconds(60))
-    case .reporter, .clinician, .auditor, .privacy, .retention:
+    case .reporter, .clinician, .reviewer, .auditor, .privacy, .retention:
       LoginLimits(statement: .seconds(3600), lock: .seconds(60), idleInTransaction: .seconds(600))
     case .operator, .administrator:
       LoginLimits(statement: .seconds(900), lock: .seconds(60), idleInTransaction: .seconds(120))

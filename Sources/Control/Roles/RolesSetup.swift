@@ -19,7 +19,7 @@ enum RolesSetupCommand {
   static let command = ControlCommand(
     "setup", abstract: "Make a login for each part of an installation. A superuser runs it.",
     discussion: """
-      The logins are worker, backend, accounts, clinician, operations, office, auditor, privacy, keeper, gateway and \
+      The logins are worker, backend, accounts, clinician, reviewer, operations, office, auditor, privacy, keeper, gateway and \
       upgrades, each with the role of its work; in an installation with a role prefix of its own, worker_PREFIX and so on. Each gets a \
       random password, which is in its password file of mode 0600 alone: the server is sent a hash. A login that is there \
       already keeps its password, and gets its role. Every login that has a role of the installation gets the time limits \
@@ -54,7 +54,8 @@ struct RolesSetup: Sendable {
   /// The parts of an installation.
   static let parts: [(login: String, role: DatabaseRole)] = [
     ("worker", .worker), ("backend", .submitter), ("accounts", .reporter), ("clinician", .clinician),
-    ("operations", .operator), ("office", .administrator), ("auditor", .auditor), ("privacy", .privacy),
+    ("reviewer", .reviewer), ("operations", .operator), ("office", .administrator), ("auditor", .auditor),
+    ("privacy", .privacy),
     ("keeper", .retention), ("gateway", .gateway), ("upgrades", .owner),
   ]
 

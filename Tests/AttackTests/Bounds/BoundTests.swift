@@ -91,7 +91,7 @@ struct BoundTests {
     "grant_clinics.p_clinics", "heartbeat.p_leases", "heartbeat.p_host", "heartbeat.p_version",
     "open_analyses.p_detail", "open_conditions.p_detail", "open_statement.p_detail",
     "open_reviews.p_detail", "open_review_list.p_user", "open_review_list.p_verdict",
-    "open_review_list.p_period",
+    "open_review_list.p_period", "open_review_queue.p_clinic", "open_review_queue.p_kind",
     "pause.p_reason", "pause.p_until", "set_clinic.p_clinic_kind", "set_clinic.p_address",
     "set_clinic.p_product", "set_clinic.p_logo", "set_clinic.p_pharmacy_logo", "set_product.p_off",
     "save_profile.p_name", "save_profile.p_email", "save_profile.p_subscription", "save_profile.p_count",
@@ -127,6 +127,7 @@ struct BoundTests {
     "list_users.p_limit", "list_photos.p_limit", "status_of_lanes.p_limit", "list_jobs.p_limit",
     "list_jobs.p_looks", "count_lanes.p_limit", "status_of_queue.p_limit", "list_dead.p_limit",
     "find_jobs.p_limit", "find_jobs.p_looks", "list_batches.p_looks", "list_reviews.p_limit",
+    "review_queue.p_limit",
   ]
   private static let sizes: Set<String> = [
     "p_limit", "p_looks", "p_n", "p_count", "p_every_ms", "p_lease_ms",

@@ -79,7 +79,8 @@ struct AttackedDatabase: Sendable {
         revoked_at = CASE WHEN hash = sha256('gone') THEN now() END,
         expires_at = CASE WHEN hash = sha256('late') THEN now() - interval '1 second' END;
       UPDATE analysis.clinic SET product = 'plain' WHERE name = 'south';
-      SELECT analysis.add_review(r.shard, r.job_id, 'agree', '\(mark)') FROM analysis.result r;
+      SELECT analysis.add_review(r.shard, r.job_id, 'disagree', '\(mark)', '\(mark)') FROM analysis.result r;
+      SELECT analysis.set_product('plain', '{reviews}');
       UPDATE analysis.review_comment c SET body = 'its own' FROM analysis.account a
       WHERE a.user_id = c.user_id AND a.user_ref = 'ann-north';
       """)

@@ -4,9 +4,11 @@ import Testing
 enum Attacker: String, CaseIterable, Sendable {
   /// Another login of the same server, which may connect to the database.
   case stranger
-  case submitter, worker, reporter, clinician, `operator`, administrator, auditor, privacy, retention, gateway
+  case submitter, worker, reporter, clinician, reviewer, `operator`, administrator, auditor, privacy,
+    retention, gateway
   /// These see the clinic `north` alone.
-  case northernReporter, northernClinician, northernOperator, northernPrivacy, northernAdministrator
+  case northernReporter, northernClinician, northernReviewer, northernOperator, northernPrivacy,
+    northernAdministrator
 
   /// The name of its role after the prefix; nil where it has none.
   var role: String? {
@@ -14,6 +16,7 @@ enum Attacker: String, CaseIterable, Sendable {
     case .stranger: nil
     case .northernReporter: "reporter"
     case .northernClinician: "clinician"
+    case .northernReviewer: "reviewer"
     case .northernOperator: "operator"
     case .northernPrivacy: "privacy"
     case .northernAdministrator: "administrator"
@@ -64,5 +67,5 @@ struct SQLAttack: Sendable, CustomTestStringConvertible {
   /// All of them, by who tries them.
   static let all: [SQLAttack] =
     ofAnybody + ofSubmitters + ofWorkers + ofReporters + ofClinicians + ofOperators + ofAdministrators
-    + ofAuditors + ofPrivacy + ofRetention + ofGateways + ofTokensAndShares
+    + ofReviewers + ofAuditors + ofPrivacy + ofRetention + ofGateways + ofTokensAndShares
 }

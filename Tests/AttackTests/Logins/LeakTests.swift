@@ -28,7 +28,8 @@ struct LeakTests {
   }
 
   static let roles = [
-    "worker", "submitter", "reporter", "clinician", "operator", "administrator", "retention", "privacy",
+    "worker", "submitter", "reporter", "clinician", "reviewer", "operator", "administrator", "retention",
+    "privacy",
     "auditor", "gateway",
   ]
 

@@ -51,6 +51,42 @@ extension SQLAttack {
       """, .answers("(0)")),
   ]
 
+  /// What who sees pictures of what they may review tries.
+  static let ofReviewers: [SQLAttack] = [
+    SQLAttack(
+      .reviewer, "looks at a picture of who is of a clinic whose product has no reviews",
+      "SELECT analysis.open_picture(0::smallint, {succeeded-south})", .nothing),
+    SQLAttack(
+      .reviewer, "looks at the picture of a job without an analysis",
+      "SELECT analysis.open_picture(0::smallint, {dead-north}), analysis.open_picture(0::smallint, {waiting-north})",
+      .nothing),
+    SQLAttack(
+      .reviewer, "looks at a picture by what another opened",
+      "SELECT * FROM analysis.picture_of(0::smallint, {succeeded-north}, '{export}')", .refused("42501")),
+    SQLAttack(
+      .reviewer, "looks at a picture in the transaction that opens it",
+      """
+      SELECT p.* FROM (SELECT analysis.open_picture(0::smallint, {succeeded-north}) AS reading OFFSET 0) o
+      CROSS JOIN LATERAL analysis.picture_of(0::smallint, {succeeded-north}, o.reading) p
+      """, .refused("42501")),
+    SQLAttack(
+      .reviewer, "exports a person with the pictures",
+      "SELECT * FROM analysis.open_export(0::smallint, 'ann-north')", .refused("42501")),
+    SQLAttack(
+      .reviewer, "erases a person", "SELECT * FROM analysis.erase_user(0::smallint, 'ann-north', NULL, true)",
+      .refused("42501")),
+    SQLAttack(
+      .reviewer, "has all analyses reported",
+      "SELECT analysis.open_analyses({month}::smallint, NULL)", .refused("42501")),
+    SQLAttack(
+      .reviewer, "reviews where the clinic's product has no reviews",
+      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, 'agree', NULL, NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .northernReviewer, "looks at a picture of another clinic's patient",
+      "SELECT analysis.open_picture(0::smallint, {succeeded-south})", .nothing),
+  ]
+
   /// What who answers persons tries.
   static let ofPrivacy: [SQLAttack] = [
     SQLAttack(

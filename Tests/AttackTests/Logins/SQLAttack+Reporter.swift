@@ -234,23 +234,50 @@ extension SQLAttack {
       """, .refused("42501")),
     SQLAttack(
       .clinician, "reviews a job that there is not",
-      "SELECT * FROM analysis.add_review(0::smallint, 9223372036854775807, 'agree', NULL)",
+      "SELECT * FROM analysis.add_review(0::smallint, 9223372036854775807, 'agree', NULL, NULL)",
       .refused("22023")),
     SQLAttack(
       .clinician, "reviews a job that was not analysed",
-      "SELECT * FROM analysis.add_review(0::smallint, {dead-south}, 'agree', NULL)", .refused("22023")),
+      "SELECT * FROM analysis.add_review(0::smallint, {dead-south}, 'agree', NULL, NULL)", .refused("22023")),
     SQLAttack(
       .clinician, "gives a verdict of its own making",
-      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, 'agree; DROP TABLE analysis.review', NULL)",
+      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, 'agree; DROP TABLE analysis.review', NULL, NULL)",
       .refused("22023")),
     SQLAttack(
       .clinician, "comments without end",
-      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, NULL, repeat('x', 1000000))",
+      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, NULL, NULL, repeat('x', 1000000))",
       .refused("22023")),
     SQLAttack(
       .clinician, "comments with nothing that can be seen",
-      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, NULL, E' \\n\\u200B\\u202E')",
+      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, NULL, NULL, E' \\n\\u200B\\u202E')",
       .refused("22023")),
+    SQLAttack(
+      .clinician, "names a condition without end instead",
+      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-north}, 'disagree', repeat('x', 1000000), NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .clinician, "agrees, and says that it is another one",
+      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-north}, 'agree', 'another', NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .clinician, "lists what is to be reviewed of a type that there is not",
+      "SELECT analysis.open_review_queue(NULL, 3::smallint)", .refused("22023")),
+    SQLAttack(
+      .clinician, "lists what is to be reviewed by what another opened",
+      "SELECT * FROM analysis.review_queue(0::smallint, NULL, NULL, NULL, NULL, NULL, NULL, 10, '{reading}')",
+      .refused("42501")),
+    SQLAttack(
+      .clinician, "asks for conditions by what another opened",
+      "SELECT * FROM analysis.review_choices(0::smallint, '{reading}')", .refused("42501")),
+    SQLAttack(
+      .clinician, "looks at the picture of an analysis that it may review",
+      "SELECT analysis.open_picture(0::smallint, {succeeded-north})", .refused("42501")),
+    SQLAttack(
+      .northernClinician, "lists what is to be reviewed before that is recorded",
+      """
+      SELECT q.o_user FROM (SELECT analysis.open_review_queue('south', NULL) AS reading OFFSET 0) o
+      CROSS JOIN LATERAL analysis.review_queue(0::smallint, 'south', NULL, NULL, NULL, NULL, NULL, 1000, o.reading) q
+      """, .refused("42501")),
     SQLAttack(
       .clinician, "puts a verdict under another login's name",
       """
@@ -268,7 +295,7 @@ extension SQLAttack {
       .refused("42501")),
     SQLAttack(
       .northernClinician, "reviews another clinic's job",
-      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, 'disagree', 'forged')",
+      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, 'disagree', 'forged', 'forged')",
       .refused("22023")),
     SQLAttack(
       .northernClinician, "asks for the product of another clinic by its patient's job",

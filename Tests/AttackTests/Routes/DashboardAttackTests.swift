@@ -117,6 +117,23 @@ struct DashboardAttack: Sendable {
       path: "/jobs/1/review?verdict=disagree&token={token}",
       hasCookie: true, statuses: [404]),
     DashboardAttack(
+      tries: "puts markup into a page by what is to be reviewed", method: "GET",
+      path: "/reviews/to-review?condition=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", statuses: [200]),
+    DashboardAttack(
+      tries: "puts SQL into the list of what is to be reviewed", method: "GET",
+      path: "/reviews/to-review?clinic=%27%20OR%20true--", statuses: [200]),
+    DashboardAttack(
+      tries: "lists what is to be reviewed by names without end", method: "GET",
+      path: "/reviews/to-review?clinic=" + String(repeating: "x", count: 201), statuses: [400]),
+    DashboardAttack(
+      tries: "has a reader's browser show a picture on a page of another site", method: "GET",
+      path: "/jobs/1/picture",
+      headers: ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"],
+      hasCookie: true, statuses: [403]),
+    DashboardAttack(
+      tries: "leads away by the next review of a list", method: "POST", path: "/jobs/1/review",
+      form: "token={token}&verdict=agree&go=next&next=//evil.example.org", hasCookie: true, statuses: [404]),
+    DashboardAttack(
       tries: "puts markup into a page by the months of its reviews", method: "GET",
       path: "/reviews?from=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", statuses: [400]),
     DashboardAttack(
@@ -166,7 +183,8 @@ struct DashboardAttack: Sendable {
     [
       "/", "/workers", "/usage", "/audit", "/audit/verification", verify, "/events", "/log-out", "/jobs",
       "/jobs/1",
-      "/reviews", "/jobs/1/review", "/usage/user-picture?user=u", "/usage/logo?sha256=x", "/jobs/1/picture",
+      "/reviews", "/reviews/to-review", "/jobs/1/review", "/usage/user-picture?user=u",
+      "/usage/logo?sha256=x", "/jobs/1/picture",
       "/jobs/1/cancel", "/failures",
       "/batches", "/batches/B1",
       "/matching/retry?state=dead",

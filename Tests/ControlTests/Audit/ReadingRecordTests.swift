@@ -35,6 +35,12 @@ struct ReadingRecordTests {
       role: "clinician", action: "report", open: "analysis.open_analyses(\(month), NULL)",
       rows: "analysis.report_analyses(\(month), '$', NULL, 0::smallint, 0, 100000)"),
     Reading(
+      role: "clinician", action: "list_reviews", open: "analysis.open_review_queue(NULL, NULL)",
+      rows: "analysis.review_queue(0::smallint, NULL, NULL, NULL, NULL, NULL, NULL, 10, '$')"),
+    Reading(
+      role: "reviewer", action: "read_image", open: "analysis.open_picture(0::smallint, JOB)",
+      rows: "analysis.picture_of(0::smallint, JOB, '$')"),
+    Reading(
       role: "privacy", action: "export",
       open: "(SELECT o_export FROM analysis.open_export(0::smallint, 'u'))",
       rows: "analysis.export_jobs(0::smallint, USER, '$')"),

@@ -127,6 +127,8 @@ struct CommandRoleTests {
       ("auditor", ["plans"]),
       ("auditor", ["clinics"]), ("auditor", ["report", "usage"]), ("auditor", ["report", "summary"]),
       ("clinician", ["reviews", "list"]), ("clinician", ["report", "agreement"]),
+      ("reviewer", ["reviews", "list"]), ("reviewer", ["jobs", "list"]), ("reviewer", ["batches", "list"]),
+      ("reviewer", ["report", "calibration"]),
       ("reporter", ["report", "agreement"]), ("reporter", ["report", "calibration"]),
     ])
   func each(role: String, arguments: [String]) async throws {

@@ -41,7 +41,7 @@ struct ReviewsTests {
       let commented = await control("reviews", "comment", job, "Again, please.", "--json")
       #expect(
         commented.output
-          == #"{"job":"\#(job)","verdict":"disagree","before":"disagree","version":2,"comment":2,"changed":true}"#
+          == #"{"job":"\#(job)","verdict":"disagree","instead":null,"before":"disagree","version":2,"comment":2,"changed":true}"#
           + "\n")
 
       var terminal = control
@@ -59,7 +59,16 @@ struct ReviewsTests {
       #expect(thread.output.contains("\(login) wrote\n    Left: swollen.\n    Right: blurred.\n"))
       let json = await control("reviews", "list", "--job", job, "--json")
       #expect(json.output.contains(#""comment":"Left: swollen.\nRight: blurred.""#), "\(json.output)")
-      #expect(json.output.contains(#""verdict":"agree","version":1,"replaced_at":"20"#))
+      #expect(json.output.contains(#""verdict":"agree","instead":null,"version":1,"replaced_at":"20"#))
+      let disagree = ["reviews", "add", job, "--verdict", "disagree"]
+      let other = await control.run(disagree + ["--instead", "Pharyngitis"])
+      #expect(other.output == "job \(job): disagree, Pharyngitis instead, changed from disagree\n")
+      let same = await control.run(disagree + ["--instead", "Pharyngitis", "--json"])
+      #expect(
+        same.code == .nothingToDo && same.output.contains(#""instead":"Pharyngitis""#), "\(same.output)")
+      #expect(await control("reviews", "list").output.contains("Pharyngitis"))
+      #expect(
+        await control("reviews", "list", "--job", job).output.contains("disagree, Pharyngitis instead\n"))
       #expect(await control("reviews", "list", "--user", "u1", "--json").output.contains(#""comments":2"#))
     }
   }
@@ -80,6 +89,18 @@ struct ReviewsTests {
           add + ["--comment", String(repeating: "confided", count: 501)], .usage, "more than 4000 characters"
         ),
         (["reviews", "comment", job, "-"], .usage, "the comment is empty"),
+        (add + ["--instead", "confided"], .usage, "--instead goes with --verdict disagree alone"),
+        (
+          ["reviews", "add", job, "--verdict", "disagree", "--instead", ""], .usage,
+          "the name of a condition is empty"
+        ),
+        (
+          [
+            "reviews", "add", job, "--verdict", "disagree", "--instead",
+            String(repeating: "confided", count: 26),
+          ],
+          .usage, "more than 200 characters"
+        ),
         (["reviews", "list", "--job", job, "--user", "u1"], .usage, "cannot be given together"),
         (["reviews", "list", "--job", "987654321"], .refused, "there is no job"),
         (["reviews", "list", "--after", "2026-10/1"], .usage, "--after is of another list"),

@@ -33,7 +33,7 @@ struct RolesTests {
 
   private static let logins = [
     "accounts", "auditor", "backend", "clinician", "gateway", "keeper", "office", "operations", "privacy",
-    "upgrades", "worker",
+    "reviewer", "upgrades", "worker",
   ]
   private static let members = """
     SELECT m.member::regrole || ' ' || m.roleid::regrole FROM pg_auth_members m
@@ -62,7 +62,8 @@ struct RolesTests {
           "accounts analysis_reporter", "auditor analysis_auditor", "backend analysis_submitter",
           "clinician analysis_clinician", "gateway analysis_gateway", "keeper analysis_retention",
           "office analysis_administrator",
-          "operations analysis_operator", "privacy analysis_privacy", "upgrades analysis_owner",
+          "operations analysis_operator", "privacy analysis_privacy", "reviewer analysis_reviewer",
+          "upgrades analysis_owner",
           "worker analysis_worker",
         ])
       let strong =
@@ -114,7 +115,7 @@ struct RolesTests {
       #expect(await control.run(["keys", "new"] + keys).code == .done)
       let commands: [(words: [String], who: String)] = [
         (["keys", "rotate"] + keys, "upgrades"), (["migrate"], "upgrades"),
-        (["reconcile"], "operations, auditor"), (["jobs", "list"], "operations, clinician"),
+        (["reconcile"], "operations, auditor"), (["jobs", "list"], "operations, clinician, reviewer"),
         (["users", "list"], "office, accounts, auditor"), (["users", "add", "u1"], "office"),
         (["audit", "list"], "auditor"), (["erase", "--user", "u1", "--dry-run"], "privacy"),
         (["purge", "--yes"], "keeper"), (["report", "usage"], "accounts, auditor"),

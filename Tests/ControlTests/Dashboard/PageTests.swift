@@ -19,14 +19,18 @@ struct PageTests {
       ("operator", "/", ["/workers"]), ("worker", "/", ["/workers"]),
       ("auditor", "/", ["/workers", "/usage", "/audit", "/audit/verification", "/audit/verify"]),
       ("reporter", "/usage", ["/usage", "/reviews"]), ("administrator", "/usage", ["/usage"]),
-      ("clinician", "/jobs", ["/reviews"]), ("submitter", "/jobs", []),
+      ("clinician", "/jobs", ["/reviews", "/reviews/to-review"]),
+      ("reviewer", "/jobs", ["/reviews", "/reviews/to-review"]), ("submitter", "/jobs", []),
     ])
   func rights(role: String, first: String, seen: [String]) async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("clinic")
       try await withLogin(of: [role], in: queue) { (login) async throws in
         try await withDashboard(login) { (served) async throws in
-          for path in ["/workers", "/usage", "/reviews", "/audit", "/audit/verification", "/audit/verify"] {
+          for path in [
+            "/workers", "/usage", "/reviews", "/reviews/to-review", "/audit", "/audit/verification",
+            "/audit/verify",
+          ] {
             let answer = try served.get(path)
             #expect(answer.status == (seen.contains(path) ? 200 : 403), "\(role) at \(path): \(answer.text)")
             if answer.status == 403 { #expect(answer.text.contains("needs the role analysis_"), "\(path)") }

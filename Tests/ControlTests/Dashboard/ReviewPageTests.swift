@@ -32,8 +32,12 @@ struct ReviewPageTests {
           let before = try pages.get("/jobs/\(job)").text
           #expect(before.contains("Nobody has reviewed it.") && before.contains("href=\"\(path)\""))
           let form = try pages.get(path)
-          #expect(
-            form.text.contains("<h1>Review job \(job)?</h1>") && form.text.contains("<select id=\"verdict\""))
+          #expect(form.text.contains("<h1>Review of job \(job)</h1>"))
+          for key in ["a", "d", "u", "i", "c", "Enter"] {
+            #expect(form.text.contains("<kbd>\(key)</kbd>"), "\(key)")
+          }
+          // A clinician sees no picture.
+          #expect(!form.text.contains("<img") && form.text.contains("the role analysis_reviewer"))
           let fields = PageClient.fields(form.text)
           func send(_ verdict: String, _ comment: String) throws -> RawClient.Response {
             try pages.post(path, fields + [("verdict", verdict), ("comment", comment)])
@@ -48,6 +52,12 @@ struct ReviewPageTests {
           )
           #expect(try send("agree", "").status == 303)
           #expect(try pages.get("/jobs/\(job)").text.contains("disagree, changed later"))
+          let other = try pages.post(path, fields + [("verdict", "disagree"), ("instead", "<i>Flu</i>")])
+          #expect(other.status == 303)
+          let shown = try pages.get("/jobs/\(job)").text
+          #expect(shown.contains("disagree, &lt;i&gt;Flu&lt;/i&gt; instead</strong>"), "\(shown)")
+          #expect(try pages.get(path).text.contains("value=\"&lt;i&gt;Flu&lt;/i&gt;\""), "it is there again")
+          #expect(try pages.post(path, fields + [("verdict", "agree"), ("instead", "Flu")]).status == 400)
           for (verdict, comment) in [
             ("", " \n"), ("maybe", ""), ("agree", String(repeating: "x", count: 4001)),
           ] {
@@ -59,7 +69,7 @@ struct ReviewPageTests {
           #expect(try pages.get("/jobs/987654321/review").status == 404)
         }
       }
-      #expect(try await queue.number("SELECT count(*)::int FROM analysis.review") == 2)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.review") == 3)
     }
   }
 
@@ -151,12 +161,166 @@ struct ReviewPageTests {
     try await with { (queue, job, _) async throws in
       let refusal = "feature reviews is off in product plain, by line 2 of plain.conf"
       try await withDashboard(queue.pool, reviewsRefusal: refusal) { (served) async throws in
-        for path in ["/reviews", "/jobs/\(job)/review"] {
+        for path in ["/reviews", "/reviews/to-review", "/jobs/\(job)/review"] {
           let answer = try served.get(path)
           #expect(answer.status == 403 && answer.text.contains(refusal), "\(path)")
         }
         let page = try served.get("/jobs/\(job)").text
         #expect(!page.contains("href=\"/reviews\"") && !page.contains("/review\""))
+      }
+      try await withLogin("eve", of: ["reviewer"], in: queue) { (login) async throws in
+        try await withDashboard(login, reviewsRefusal: refusal) { (served) async throws in
+          #expect(try served.get("/jobs/\(job)/picture").status == 404)
+        }
+      }
+    }
+  }
+
+  /// Analyses of two clinics and of nobody's, whose confidences are as they are given; the serious ones first.
+  private func withSeveral(
+    _ body: (_ queue: QueueFixture, _ jobs: [Int64]) async throws -> Void
+  ) async throws {
+    try await withQueue { (queue) async throws in
+      for user in ["ann", "sue", "eve"] { try await queue.addUser(user) }
+      try await queue.execute(
+        """
+        SELECT analysis.add_clinic('north'), analysis.add_clinic('south'),
+          analysis.assign_clinic(0::smallint, 'ann', 'north'), analysis.assign_clinic(0::smallint, 'sue', 'south')
+        """)
+      let asks = (0..<6).map { Ask(["ann", "sue", "eve"][$0 % 3], image: "photo \($0)") }
+      let jobs = try await queue.create(asks)
+      _ = try await queue.complete(try await queue.claim(6))
+      for (index, (confidence, isSerious, name)) in [
+        (0.9, true, "Tonsillitis"), (0.5, false, "Pharyngitis"), (0.7, true, "Tonsillitis"),
+        (0.45, false, "Tonsillitis"), (0.95, false, "Otitis <b>"), (0.3, false, "Pharyngitis"),
+      ].enumerated() {
+        try await queue.execute(
+          """
+          UPDATE analysis.result SET primary_confidence = \(confidence), serious = \(isSerious), primary_name = '\(name)',
+            conditions = jsonb_set(jsonb_set(conditions, '{0,confidence}', '\(confidence)'), '{0,name}', '"\(name)"'),
+            model = 'throat <7>'
+          WHERE job_id = \(jobs[index])
+          """)
+      }
+      try await body(queue, jobs)
+    }
+  }
+
+  /// The jobs of the list of a page, in its order.
+  private static func listed(_ page: String) -> [Int64] {
+    page.matches(of: /<th[^>]*><a href="\/jobs\/([0-9]+)\/review/).compactMap { Int64($0.1) }
+  }
+
+  @Test(
+    "What is to be reviewed: the serious first, then the least certain, of what the login sees and filters")
+  func queue() async throws {
+    try await withSeveral { (queue, jobs) async throws in
+      let order = [2, 0, 5, 3, 1, 4].map { jobs[$0] }
+      try await withLogin("dr", of: ["reviewer"], in: queue) { (login) async throws in
+        try await withPages(login) { (pages) async throws in
+          let all = try pages.get("/reviews/to-review")
+          #expect(all.status == 200 && Self.listed(all.text) == order, "\(all.text)")
+          #expect(all.text.contains("Begin with the first of 6") && all.text.contains("All 6"))
+          #expect(all.text.contains("<rect width=\"70\" height=\"8\"/>"), "\(all.text)")
+          let filters: [(String, [Int])] = [
+            ("condition=Pharyngitis", [5, 1]), ("clinic=north", [0, 3]), ("clinic=nowhere", []),
+            ("clinic=south&condition=Pharyngitis", [1]), ("type=ear", []),
+            ("type=throat&clinic=south", [4, 1]),
+          ]
+          for (query, expected) in filters {
+            let page = try pages.get("/reviews/to-review?\(query)").text
+            #expect(Set(Self.listed(page)) == Set(expected.map { jobs[$0] }), "\(query): \(page)")
+          }
+          #expect(try pages.get("/reviews/to-review?type=nose").status == 400)
+          // Each names its words, from which the list goes on.
+          let narrowed = try pages.get("/reviews/to-review?condition=Pharyngitis").text
+          #expect(narrowed.contains("/jobs/\(jobs[5])/review?condition=Pharyngitis\""), "\(narrowed)")
+          let review = try pages.get("/jobs/\(jobs[5])/review?condition=Pharyngitis").text
+          #expect(
+            review.contains("name=\"next\" value=\"\(jobs[1])\"") && review.contains("1 more in the list."))
+        }
+        // Whom the login does not see, and where reviews are off, is not in it.
+        let name = try await login.query("SELECT session_user::text").single().string(0)
+        try await queue.execute("SELECT analysis.grant_clinics('\(name)', '{north, south}')")
+        try await withPages(login) { (pages) async throws in
+          #expect(Self.listed(try pages.get("/reviews/to-review").text) == [0, 3, 1, 4].map { jobs[$0] })
+          try await queue.execute(
+            """
+            SELECT analysis.set_product('plain', '{reviews}'),
+              analysis.set_clinic('south', NULL, NULL, 'plain', NULL, NULL)
+            """)
+          #expect(Self.listed(try pages.get("/reviews/to-review").text) == [0, 3].map { jobs[$0] })
+          try await queue.erase("ann")
+          #expect(try pages.get("/reviews/to-review").text.contains("Nothing is to be reviewed."))
+        }
+      }
+      // What was listed stands in the audit, and never by which condition.
+      let entries = try await queue.texts(
+        """
+        SELECT DISTINCT concat_ws(' ', object, detail - 'reading' - 'clinics') FROM analysis.audit_entry
+        WHERE action = 'list_reviews' ORDER BY 1
+        """)
+      #expect(
+        entries == [
+          "to_review {\"type\": 1}", "to_review {\"type\": 2}", "to_review {}",
+        ])
+    }
+  }
+
+  @Test("Reviewed one after the other by the form alone, each once, and each view of a photo is recorded")
+  func oneAfterTheOther() async throws {
+    try await withSeveral { (queue, jobs) async throws in
+      let order = [2, 0, 5, 3, 1, 4].map { jobs[$0] }
+      try await withLogin("dr", of: ["reviewer"], in: queue) { (login) async throws in
+        try await withPages(login) { (pages) async throws in
+          var path = "/jobs/\(order[0])/review"
+          for (index, job) in order.enumerated() {
+            #expect(path == "/jobs/\(job)/review")
+            let page = try pages.get(path)
+            #expect(page.headers["cache-control"] == "no-store")
+            if index > 0 {
+              #expect(page.text.contains("<p>Job \(order[index - 1]): "), "what was said of the last")
+            }
+            #expect(page.text.contains("src=\"/jobs/\(job)/picture\""), "\(page.text)")
+            #expect(page.text.contains("<dt>Model</dt><dd>throat &lt;7&gt;</dd>"))
+            #expect(page.text.contains("<span class=\"primary\">primary</span>"))
+            for key in ["f", "1", "r", "a", "d", "u", "i", "c", "Enter"] + (index < 5 ? ["n"] : []) {
+              #expect(page.text.contains("<kbd>\(key)</kbd>"), "\(key)")
+            }
+            // What the installation knows of the type.
+            #expect(page.text.contains("<option value=\"Otitis &lt;b&gt;\"></option>"))
+            let picture = try pages.get("/jobs/\(job)/picture")
+            #expect(picture.status == 200 && picture.headers["cache-control"] == "no-store")
+            let sent = try pages.post(
+              path,
+              PageClient.fields(page.text) + [("verdict", index == 1 ? "unsure" : "agree"), ("go", "next")])
+            #expect(sent.status == 303)
+            path = sent.headers["location"] ?? ""
+          }
+          #expect(path == "/reviews/to-review")
+          let end = try pages.get(path).text
+          #expect(end.contains("Job \(order[5]): agree.") && end.contains("Nothing is to be reviewed."))
+          // Ann had an earlier one, which is shown with the later.
+          let later = try pages.get("/jobs/\(jobs[3])/review").text
+          #expect(later.contains("href=\"/jobs/\(jobs[0])\"") && later.contains("90%"), "\(later)")
+          #expect(later.contains("value=\"agree\" data-key=\"a\" checked"), "the verdict that was given")
+        }
+      }
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.review") == 6)
+      let seen = try await queue.texts(
+        "SELECT object FROM analysis.audit_entry WHERE action = 'read_image' ORDER BY at")
+      #expect(seen == order.map { "job:\($0)" })
+    }
+  }
+
+  @Test("The script and the rules of a review's page are this program's own")
+  func files() async throws {
+    try await withQueue { queue in
+      try await withDashboard(queue.pool) { served in
+        let script = try served.get("/review.js")
+        #expect(script.status == 200 && script.headers["content-type"]?.hasPrefix("text/javascript") == true)
+        #expect(script.text.contains("requestSubmit"))
+        #expect(try served.get("/style.css").text.contains(".review .photo"))
       }
     }
   }

@@ -29,6 +29,60 @@ struct JobPictureTests {
     }
   }
 
+  @Test(
+    "is shown to a reviewer as long as the analysis may be reviewed, and else is as one that is not there")
+  func reviewed() async throws {
+    try await withQueue { queue in
+      for user in ["ann", "sue"] { try await queue.addUser(user) }
+      try await queue.execute(
+        """
+        SELECT analysis.add_clinic('north'), analysis.add_clinic('south'),
+          analysis.assign_clinic(0::smallint, 'ann', 'north'), analysis.assign_clinic(0::smallint, 'sue', 'south')
+        """)
+      let jobs = try await queue.create([Ask("ann", image: "ann"), Ask("sue", image: "sue")]).map {
+        JobID($0)
+      }
+      try await withLogin("eve", of: ["reviewer"], in: queue) { (login) async throws in
+        let directory = JobDirectory(login)
+        func shown() async throws -> [Bool] {
+          [try await directory.picture(of: jobs[0]) != nil, try await directory.picture(of: jobs[1]) != nil]
+        }
+        #expect(try await shown() == [false, false], "they are not analysed yet")
+        _ = try await queue.complete(try await queue.claim(2))
+        #expect(try await shown() == [true, true])
+        try await queue.execute(
+          """
+          SELECT analysis.set_product('plain', '{reviews}'),
+            analysis.set_clinic('south', NULL, NULL, 'plain', NULL, NULL)
+          """)
+        #expect(try await shown() == [true, false], "its product has no reviews")
+        // One that was opened before is closed too.
+        let reading = try await login.query(
+          "SELECT analysis.open_picture(0::smallint, $1)", [.int64(jobs[0].value)]
+        ).single().string(0)
+        func read() async throws -> Int {
+          try await login.query(
+            "SELECT FROM analysis.picture_of(0::smallint, $1, $2)", [.int64(jobs[0].value), .text(reading)]
+          ).count
+        }
+        #expect(try await read() == 1)
+        let name = try await login.query("SELECT session_user::text").single().string(0)
+        try await queue.execute("SELECT analysis.grant_clinics('\(name)', '{south}')")
+        #expect(try await read() == 0)
+        #expect(try await shown() == [false, false], "it is of another clinic")
+        try await queue.execute(
+          "SELECT analysis.lift_clinics('\(name)'), analysis.set_product('plain', '{}')")
+        #expect(try await shown() == [true, true])
+        try await queue.erase("ann")
+        #expect(try await shown() == [false, true], "its person is erased")
+      }
+      // Each time that it was shown is an entry, and no other.
+      let entries = try await queue.numbers(
+        "SELECT count(*)::int FROM analysis.audit_entry WHERE action = 'read_image'")
+      #expect(entries == [7])
+    }
+  }
+
   @Test("is refused to who may see the job, and nothing is recorded", arguments: ["operator", "clinician"])
   func refused(role: String) async throws {
     try await withQueue { queue in

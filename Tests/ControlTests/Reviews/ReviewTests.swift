@@ -69,8 +69,8 @@ struct ReviewTests {
         let remarks = try await reviews.remarks(on: detail)
         #expect(
           remarks.map(\.said) == [
-            .verdict(.agree, version: 1, replacedAt: remarks[1].at),
-            .verdict(.disagree, version: 2, replacedAt: nil), .comment("It is\nblurred."),
+            .verdict(.agree, instead: nil, version: 1, replacedAt: remarks[1].at),
+            .verdict(.disagree, instead: nil, version: 2, replacedAt: nil), .comment("It is\nblurred."),
             .comment("Look again."),
           ])
         #expect(remarks.allSatisfy { $0.by == login })
@@ -80,6 +80,46 @@ struct ReviewTests {
         "SELECT concat_ws(' ', action, object, detail) FROM analysis.audit_draft WHERE action = 'review'")
       #expect(entries.count == 3 && entries.allSatisfy { $0.hasPrefix("review job:\(job) ") }, "\(entries)")
       #expect(!entries.joined().contains("blurred") && !entries.joined().contains("agree"))
+    }
+  }
+
+  @Test("What it is instead goes with disagree, is a version of its own, and is listed, exported and erased")
+  func instead() async throws {
+    try await with { (reviewed) async throws in
+      let (queue, job) = (reviewed.queue, reviewed.north)
+      try await asClinician("a", in: queue) { (reviews, pool, _) async throws in
+        _ = try await reviews.add(.disagree, to: job, by: nil)
+        #expect(
+          try await reviews.add(.disagree, instead: "Pharyngitis", to: job, by: nil)
+            == ReviewOutcome(version: 2, before: .disagree, comment: nil))
+        #expect(
+          try await reviews.add(.disagree, instead: "Pharyngitis", to: job, by: nil)
+            == ReviewOutcome(version: 2, before: .disagree, beforeInstead: "Pharyngitis", comment: nil))
+        #expect(try await reviews.list().reviews.map(\.instead) == ["Pharyngitis"])
+        let detail = try #require(try await JobDirectory(pool).show(job))
+        #expect(
+          try await reviews.remarks(on: detail).last?.said
+            == .verdict(.disagree, instead: "Pharyngitis", version: 2, replacedAt: nil))
+        let refused: [(Verdict?, String)] = [
+          (.agree, "Pharyngitis"), (.unsure, "Pharyngitis"), (nil, "Pharyngitis"),
+          (.disagree, String(repeating: "x", count: 201)), (.disagree, " \u{200B}"),
+        ]
+        for (verdict, instead) in refused {
+          let error = await #expect(throws: JobQueueError.self, "\(instead)") {
+            try await reviews.add(verdict, instead: instead, comment: "x", to: job, by: nil)
+          }
+          #expect(error?.code == .badRow && error?.message.contains("goes with disagree") == true)
+        }
+      }
+      let export = try await PersonExport(of: "ann", in: queue.pool, as: nil)
+      var jobs: [String] = []
+      try await export.forEachJob(as: nil) { jobs.append($0) }
+      #expect(jobs.joined().contains("\"instead\": \"Pharyngitis\""), "\(jobs)")
+      let entries = try await queue.texts(
+        "SELECT concat_ws(' ', object, detail) FROM analysis.audit_draft WHERE action = 'review'")
+      #expect(entries.count == 2 && !entries.joined().contains("Pharyngitis"), "\(entries)")
+      try await queue.erase("ann")
+      #expect(try await queue.count("review") == 0)
     }
   }
 
@@ -196,7 +236,7 @@ struct ReviewTests {
       for role in ["operator", "reporter", "auditor", "submitter"] {
         try await withLogin(of: [role], in: queue) { (pool) async throws in
           let error = await #expect(throws: PostgreSQLError.self) {
-            try await pool.query("SELECT analysis.add_review(0::smallint, 1, 'agree', NULL)")
+            try await pool.query("SELECT analysis.add_review(0::smallint, 1, 'agree', NULL, NULL)")
           }
           #expect(error?.sqlState == "42501", "\(role)")
         }

@@ -59,7 +59,8 @@ struct ServeProcessTests {
     "is for the roles that see a page; another's error names which it needs, with exit code 77",
     arguments: [
       ("operator", true, true), ("auditor", true, true), ("worker", true, true), ("submitter", true, false),
-      ("reporter", true, false), ("clinician", true, false), ("administrator", true, false),
+      ("reporter", true, false), ("clinician", true, false), ("reviewer", true, false),
+      ("administrator", true, false),
       ("privacy", false, false), ("retention", false, false), ("gateway", false, false),
     ])
   func permission(role: String, isAllowed: Bool, readsStatus: Bool) async throws {

@@ -18,6 +18,8 @@ struct RoleLogins: Sendable {
     case operations
     /// May read whose picture showed what.
     case clinician
+    /// May also see the pictures of what they may review.
+    case reviewer
     /// Answers persons who ask for their data, or to be forgotten.
     case privacy
     /// Removes what is past its time.
@@ -37,6 +39,7 @@ struct RoleLogins: Sendable {
       case .auditor: "analysis_auditor"
       case .operations: "analysis_operator"
       case .clinician: "analysis_clinician"
+      case .reviewer: "analysis_reviewer"
       case .privacy: "analysis_privacy"
       case .keeper: "analysis_retention"
       case .gateway: "analysis_gateway"

@@ -40,6 +40,13 @@ struct RightsTests {
         ]
       ),
       (
+        "reviewer", ["open_picture", "picture_of", "add_review", "review_queue", "results_of", "list_jobs"],
+        [
+          "open_export", "export_images", "erase_user", "report_analyses", "cancel", "audit_list",
+          "accept_share",
+        ]
+      ),
+      (
         "reporter", ["usage_report", "close_usage", "preview_closing", "list_months"],
         ["results_of", "open_analyses", "cancel", "add_user", "set_plan"]
       ),

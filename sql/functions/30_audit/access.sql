@@ -159,7 +159,8 @@ BEGIN
       'conditions', analysis.conditions_exported(r.conditions)) END,
     'reviews', (
       SELECT coalesce(jsonb_agg(jsonb_build_object(
-        'by', v.reviewer, 'verdict', analysis.verdict_name(v.verdict), 'at', v.at, 'until', v.replaced_at)
+        'by', v.reviewer, 'verdict', analysis.verdict_name(v.verdict), 'instead', v.instead, 'at', v.at,
+        'until', v.replaced_at)
           ORDER BY v.at, v.reviewer), '[]')
       FROM analysis.review v WHERE v.shard = p_shard AND v.period = j.period AND v.job_id = j.id),
     'comments', (

@@ -44,7 +44,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp A
 BEGIN
   RETURN QUERY
   SELECT l.o_job, l.o_period
-  FROM analysis.locate_of(p_shard, p_jobs, analysis.own_submitters('{operator,clinician}')) l;
+  FROM analysis.locate_of(p_shard, p_jobs, analysis.own_submitters('{operator,clinician,reviewer}')) l;
 END $$;
 COMMENT ON FUNCTION analysis.locate IS
   'Answers in which month each of some jobs of one shard is; what is unknown or another''s is left out.';
@@ -137,7 +137,7 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_
 SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_submitters smallint[] := analysis.own_submitters('{operator,clinician}');
+  v_submitters smallint[] := analysis.own_submitters('{operator,clinician,reviewer}');
 BEGIN
   PERFORM analysis.require_at_most(100000, p_jobs, 'jobs');
   IF v_submitters IS NOT NULL THEN

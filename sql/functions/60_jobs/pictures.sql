@@ -1,4 +1,4 @@
--- The picture of a job, for whoever may see the images of persons, and for its own user.
+-- The picture of a job, for whoever may see the images of persons or reviews its analysis, and for its user.
 
 -- The picture of a job, as it is stored, with what is needed to decrypt it. No row: there is no such job, or
 -- its image has been removed.
@@ -32,39 +32,49 @@ LANGUAGE sql AS $$
       'images', jsonb_build_array(p_image)))
 $$;
 
--- Records that the picture of a job is read, and answers what picture_of asks for once that is committed.
--- NULL: there is no such job, or its user is of no clinic that the caller sees, or its image has been
--- removed.
-CREATE OR REPLACE FUNCTION analysis.open_picture(p_shard smallint, p_job bigint) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
-SET enable_seqscan = off AS $$
+-- The picture of a job that the caller may see: of the clinics that it sees, for whoever exports persons that
+-- of every job, and for a reviewer that of an analysis that it may review. For others there is none.
+CREATE OR REPLACE FUNCTION analysis.picture_seen(p_shard smallint, p_job bigint)
+RETURNS TABLE (
+  user_id bigint, id bigint, bytes bytea, sha256 bytea, unsanitized boolean, encrypted_by bigint,
+  wrapped_key bytea, user_sha256 bytea)
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
+  IF analysis.login_has('{privacy}') OR analysis.is_reviewable(p_shard, p_job) THEN
+    RETURN QUERY
+    SELECT i.* FROM analysis.stored_picture(p_shard, p_job) i
+    WHERE analysis.is_seen(v_seen, p_shard, i.user_id);
+  END IF;
+END $$;
+
+-- Records that the picture of a job is read, and answers what picture_of asks for once that is committed.
+-- NULL: there is no such job, or none that the caller may see, or its image has been removed.
+CREATE OR REPLACE FUNCTION analysis.open_picture(p_shard smallint, p_job bigint) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
+BEGIN
   RETURN (
     SELECT analysis.open_picture_reading(p_shard, p_job, i.user_id, i.id, '{}')
-    FROM analysis.stored_picture(p_shard, p_job) i
-    WHERE analysis.is_seen(v_seen, p_shard, i.user_id));
+    FROM analysis.picture_seen(p_shard, p_job) i);
 END $$;
 COMMENT ON FUNCTION analysis.open_picture IS
   'Records that the picture of a job is read; answers what picture_of asks for.';
 
 -- The picture that a reading has opened, as it is stored, with what is needed to decrypt it. No row: it has
--- been removed since.
+-- been removed since, or may not be seen any more.
 CREATE OR REPLACE FUNCTION analysis.picture_of(p_shard smallint, p_job bigint, p_reading text)
 RETURNS TABLE (
   o_image bigint, o_bytes bytea, o_sha256 bytea, o_unsanitized boolean, o_encrypted_by bigint,
   o_wrapped_key bytea, o_user_sha256 bytea)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
-DECLARE
-  v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
   PERFORM analysis.require_reading('read_image', 'job:' || p_job, p_reading);
   RETURN QUERY
   SELECT i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key, i.user_sha256
-  FROM analysis.stored_picture(p_shard, p_job) i
-  WHERE analysis.is_seen(v_seen, p_shard, i.user_id);
+  FROM analysis.picture_seen(p_shard, p_job) i;
 END $$;
 COMMENT ON FUNCTION analysis.picture_of IS
   'Answers the picture of a job whose reading open_picture has recorded.';

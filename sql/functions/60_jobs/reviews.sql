@@ -49,13 +49,30 @@ BEGIN
     format('job %s has no analysis: only one that has succeeded can be reviewed', p_job));
 END $$;
 
+-- Adds a comment of the caller to a locked job; answers its number.
+CREATE OR REPLACE FUNCTION analysis.add_comment(
+  p_shard smallint, p_period smallint, p_job bigint, p_user bigint, p_at timestamptz, p_comment text)
+RETURNS smallint
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_number smallint := coalesce(
+    (SELECT max(c.number) FROM analysis.review_comment c
+     WHERE c.shard = p_shard AND c.period = p_period AND c.job_id = p_job), 0) + 1;
+BEGIN
+  PERFORM analysis.require_argument(v_number <= 1000, 'a job has at most 1000 comments');
+  INSERT INTO analysis.review_comment (shard, period, number, job_id, user_id, at, author, body)
+  VALUES (p_shard, p_period, v_number, p_job, p_user, p_at, session_user, p_comment);
+  RETURN v_number;
+END $$;
+
 -- Adds the verdict of the login that calls, or changes it: the one before is kept. p_verdict NULL: only a
--- comment; p_comment NULL: none. Answers the number of the present version (0: there is none), what the
--- verdict was before, and the number of the comment. The same verdict again, without a comment, changes
--- nothing and is no entry.
+-- comment; p_comment NULL: none. p_instead: with disagree, the condition that it is instead; NULL: not said.
+-- Answers the number of the present version (0: there is none), what the verdict and that condition were
+-- before, and the number of the comment. The same verdict again, without a comment, changes nothing and is
+-- no entry.
 CREATE OR REPLACE FUNCTION analysis.add_review(
-  p_shard smallint, p_job bigint, p_verdict text, p_comment text,
-  OUT o_version smallint, OUT o_before text, OUT o_comment smallint)
+  p_shard smallint, p_job bigint, p_verdict text, p_instead text, p_comment text,
+  OUT o_version smallint, OUT o_before text, OUT o_before_instead text, OUT o_comment smallint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET lock_timeout = '5s' AS $$
 DECLARE
@@ -71,42 +88,41 @@ BEGIN
   PERFORM analysis.require_argument(
     p_verdict IS NULL OR v_verdict IS NOT NULL, 'a verdict is agree, disagree or unsure');
   PERFORM analysis.require_argument(
+    p_instead IS NULL OR (v_verdict = 2) IS TRUE AND length(p_instead) <= 200
+      AND analysis.audit_text(p_instead, 200) IS NOT NULL,
+    'the condition that it is instead goes with disagree, and has 1 to 200 characters that can be seen');
+  PERFORM analysis.require_argument(
     length(p_comment) > 4000 IS NOT TRUE
       AND (p_comment IS NULL OR analysis.audit_text(p_comment, 4000) IS NOT NULL),
     'a comment has 1 to 4000 characters that can be seen');
   SELECT l.* INTO v_period, v_user FROM analysis.lock_reviewed_job(p_shard, p_job) l;
   v_now := clock_timestamp();
 
-  SELECT r.version, r.verdict INTO o_version, v_before FROM analysis.review r
+  SELECT r.version, r.verdict, r.instead INTO o_version, v_before, o_before_instead FROM analysis.review r
   WHERE r.shard = p_shard AND r.period = v_period AND r.job_id = p_job AND r.reviewer = session_user
     AND r.replaced_at IS NULL;
   o_version := coalesce(o_version, 0);
   o_before := analysis.verdict_name(v_before);
-  IF v_verdict <> coalesce(v_before, 0) THEN
+  IF v_verdict IS NOT NULL
+     AND (v_verdict <> coalesce(v_before, 0) OR p_instead IS DISTINCT FROM o_before_instead) THEN
     PERFORM analysis.require_argument(o_version < 1000, 'a verdict is changed at most 999 times');
     UPDATE analysis.review r SET replaced_at = v_now
     WHERE r.shard = p_shard AND r.period = v_period AND r.job_id = p_job AND r.reviewer = session_user
       AND r.replaced_at IS NULL;
     o_version := o_version + 1;
     INSERT INTO analysis.review (
-      shard, period, version, verdict, job_id, user_id, at, reviewer, primary_id, primary_name,
+      shard, period, version, verdict, job_id, user_id, at, reviewer, instead, primary_id, primary_name,
       primary_confidence, primary_band, primary_normal)
-    SELECT p_shard, v_period, o_version, v_verdict, p_job, v_user, v_now, session_user, r.primary_id,
-      r.primary_name, r.primary_confidence, r.primary_band, r.primary_normal
+    SELECT p_shard, v_period, o_version, v_verdict, p_job, v_user, v_now, session_user, p_instead,
+      r.primary_id, r.primary_name, r.primary_confidence, r.primary_band, r.primary_normal
     FROM analysis.result r WHERE r.shard = p_shard AND r.period = v_period AND r.job_id = p_job;
   ELSIF p_comment IS NULL THEN
     RETURN;
   END IF;
-
   IF p_comment IS NOT NULL THEN
-    o_comment := coalesce(
-      (SELECT max(c.number) FROM analysis.review_comment c
-       WHERE c.shard = p_shard AND c.period = v_period AND c.job_id = p_job), 0) + 1;
-    PERFORM analysis.require_argument(o_comment <= 1000, 'a job has at most 1000 comments');
-    INSERT INTO analysis.review_comment (shard, period, number, job_id, user_id, at, author, body)
-    VALUES (p_shard, v_period, o_comment, p_job, v_user, v_now, session_user, p_comment);
+    o_comment := analysis.add_comment(p_shard, v_period, p_job, v_user, v_now, p_comment);
   END IF;
-  -- Neither the verdict nor a word of the comment: they go with the person, and the audit stays.
+  -- Neither the verdict nor a word of the rest: they go with the person, and the audit stays.
   PERFORM analysis.audit_jobs('review', p_shard, ARRAY[p_job], ARRAY[v_user]);
 END $$;
 COMMENT ON FUNCTION analysis.add_review IS
@@ -132,8 +148,8 @@ COMMENT ON FUNCTION analysis.product_of_job IS
 -- each version of each verdict, and each comment.
 CREATE OR REPLACE FUNCTION analysis.reviews_of(p_user text, p_reading text)
 RETURNS TABLE (
-  o_job bigint, o_at timestamptz, o_by text, o_version smallint, o_verdict text, o_replaced_at timestamptz,
-  o_number smallint, o_comment text)
+  o_job bigint, o_at timestamptz, o_by text, o_version smallint, o_verdict text, o_instead text,
+  o_replaced_at timestamptz, o_number smallint, o_comment text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -148,12 +164,12 @@ BEGIN
   RETURN QUERY
   SELECT s.*
   FROM (
-    SELECT r.job_id, r.at, r.reviewer, r.version, analysis.verdict_name(r.verdict), r.replaced_at,
-      NULL::smallint AS number, NULL::text
+    SELECT r.job_id, r.at, r.reviewer, r.version, analysis.verdict_name(r.verdict), r.instead,
+      r.replaced_at, NULL::smallint AS number, NULL::text
     FROM analysis.review r
     WHERE r.shard = v_shard AND r.user_id = v_user AND r.job_id = ANY (v_job)
     UNION ALL
-    SELECT c.job_id, c.at, c.author, NULL, NULL, NULL, c.number, c.body
+    SELECT c.job_id, c.at, c.author, NULL, NULL, NULL, NULL, c.number, c.body
     FROM analysis.review_comment c
     WHERE c.shard = v_shard AND c.user_id = v_user AND c.job_id = ANY (v_job)) s
   ORDER BY s.job_id, s.at, s.number NULLS FIRST;
@@ -187,8 +203,8 @@ CREATE OR REPLACE FUNCTION analysis.list_reviews(
   p_shard smallint, p_user text, p_verdict text, p_period smallint, p_before timestamptz,
   p_before_job bigint, p_limit int, p_reading text)
 RETURNS TABLE (
-  o_job bigint, o_period smallint, o_user text, o_verdict text, o_version smallint, o_by text,
-  o_at timestamptz, o_comments bigint)
+  o_job bigint, o_period smallint, o_user text, o_verdict text, o_instead text, o_version smallint,
+  o_by text, o_at timestamptz, o_comments bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
@@ -209,7 +225,8 @@ BEGIN
         ELSE p_user IS NOT NULL OR v_detail -> 'users' IS NULL END,
     'reviews are listed of the user, the verdict and the month of which open_review_list has recorded it');
   RETURN QUERY
-  SELECT r.job_id, r.period, a.user_ref, analysis.verdict_name(r.verdict), r.version, r.reviewer, r.at,
+  SELECT r.job_id, r.period, a.user_ref, analysis.verdict_name(r.verdict), r.instead, r.version, r.reviewer,
+    r.at,
     (SELECT count(*) FROM analysis.review_comment c
      WHERE c.shard = r.shard AND c.period = r.period AND c.job_id = r.job_id)
   FROM analysis.review r
@@ -225,3 +242,167 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.list_reviews IS
   'Answers the present verdicts of a shard, the latest first.';
+
+-- The clinics whose product has reviews switched off: their analyses are in no list of what is to be
+-- reviewed, and no reviewer sees a picture of theirs.
+CREATE OR REPLACE FUNCTION analysis.clinics_without_reviews() RETURNS int[]
+LANGUAGE sql STABLE AS $$
+  SELECT ARRAY(
+    SELECT c.id FROM analysis.clinic c JOIN analysis.product p ON p.name = c.product
+    WHERE 'reviews' = ANY (p.off))
+$$;
+
+-- Whether there is an analysis of a job that can be reviewed: its person was not erased, and their clinic's
+-- product has reviews.
+CREATE OR REPLACE FUNCTION analysis.is_reviewable(p_shard smallint, p_job bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (
+    SELECT FROM analysis.locate_of(p_shard, ARRAY[p_job], NULL) l
+    CROSS JOIN LATERAL (
+      SELECT k.user_id FROM analysis.result k
+      WHERE k.shard = p_shard AND k.period = l.o_period AND k.job_id = p_job AND k.outcome = 1
+        AND k.condition_count IS NOT NULL OFFSET 0) r
+    JOIN analysis.account a ON a.shard = p_shard AND a.user_id = r.user_id
+    WHERE a.erased_at IS NULL
+      AND (a.clinic_id = ANY ((SELECT analysis.clinics_without_reviews())::int[])) IS NOT TRUE)
+$$;
+
+-- The analyses among which those to review are looked for: the newest 10,000 of a shard; of clinics
+-- (p_clinics; NULL: whatever the user's) the newest 10,000 of the month p_month and the one before. Of an
+-- erased person, or where reviews are off, there is none.
+CREATE OR REPLACE FUNCTION analysis.newest_analyses(p_shard smallint, p_clinics int[], p_month smallint)
+RETURNS TABLE (
+  period smallint, job_id bigint, user_id bigint, kind smallint, serious boolean, confidence float8,
+  band smallint, normal boolean, name text, second_name text, finished_at timestamptz, user_ref text,
+  clinic_id int)
+LANGUAGE sql STABLE AS $$
+  SELECT r.period, r.job_id, r.user_id, r.kind, coalesce(r.serious, false), r.primary_confidence,
+    r.primary_band, r.primary_normal, r.primary_name, r.secondary_name, r.finished_at, a.user_ref, a.clinic_id
+  FROM (
+    (SELECT k.period, k.job_id, k.user_id, k.kind, k.outcome, k.condition_count, k.serious,
+       k.primary_confidence, k.primary_band, k.primary_normal, k.primary_name, k.secondary_name, k.finished_at
+     FROM analysis.result k
+     WHERE p_clinics IS NULL AND k.shard = p_shard
+     ORDER BY k.shard DESC, k.period DESC, k.job_id DESC LIMIT 10000)
+    UNION ALL
+    (SELECT k.*
+     FROM analysis.account o
+     CROSS JOIN LATERAL (
+       SELECT f.period, f.job_id, f.user_id, f.kind, f.outcome, f.condition_count, f.serious,
+         f.primary_confidence, f.primary_band, f.primary_normal, f.primary_name, f.secondary_name,
+         f.finished_at
+       FROM analysis.result f
+       -- `shard + 0` keeps it to the index by user, also where the planner thinks the months empty.
+       WHERE f.user_id = o.user_id AND f.shard + 0 = p_shard
+         AND f.period >= p_month - 1 OFFSET 0) k
+     WHERE p_clinics IS NOT NULL AND o.shard = p_shard AND o.clinic_id = ANY (p_clinics)
+     ORDER BY k.period DESC, k.job_id DESC LIMIT 10000)) r
+  CROSS JOIN LATERAL (
+    SELECT o.user_ref, o.clinic_id, o.erased_at FROM analysis.account o
+    WHERE o.shard = p_shard AND o.user_id = r.user_id OFFSET 0) a
+  WHERE r.outcome = 1 AND r.condition_count IS NOT NULL AND a.erased_at IS NULL
+    AND (a.clinic_id = ANY ((SELECT analysis.clinics_without_reviews())::int[])) IS NOT TRUE
+$$;
+
+-- The clinics that are meant where one is named: those that the caller sees, or of them the one; none where
+-- it is not among them. NULL: all, and the users of none.
+CREATE OR REPLACE FUNCTION analysis.clinics_meant(p_clinic text) RETURNS int[]
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  IF p_clinic IS NULL THEN
+    RETURN v_seen;
+  END IF;
+  RETURN ARRAY(
+    SELECT c.id FROM analysis.clinic c
+    WHERE c.name = normalize(p_clinic) AND (v_seen IS NULL OR c.id = ANY (v_seen)));
+END $$;
+
+-- Records that what is to be reviewed is listed; answers what review_queue and review_choices ask for once
+-- that is committed. By which condition is not said: beside the entries of what is read next, it would tell
+-- whose it is.
+CREATE OR REPLACE FUNCTION analysis.open_review_queue(p_clinic text, p_kind smallint) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    (p_kind IN (1, 2)) IS NOT FALSE, 'the type of an analysis is 1 (throat) or 2 (ear)');
+  RETURN analysis.open_reading(
+    'list_reviews', 'to_review', jsonb_strip_nulls(jsonb_build_object(
+      'clinics', CASE WHEN p_clinic IS NOT NULL THEN to_jsonb(analysis.clinics_meant(p_clinic)) END,
+      'type', p_kind)));
+END $$;
+COMMENT ON FUNCTION analysis.open_review_queue IS
+  'Records that analyses to review are listed; answers what review_queue asks for.';
+
+-- Of a shard the analyses without a present verdict of the caller's, among those of newest_analyses: the
+-- serious ones first, of these the least certain, and those without a condition last. Of a clinic, of a type
+-- and with a primary condition; each NULL: whatever. Behind a place: an analysis that is serious or not, with
+-- a confidence (NULL: without a condition), of a job; the job NULL: from the beginning. o_left: how many
+-- there are from the row on.
+CREATE OR REPLACE FUNCTION analysis.review_queue(
+  p_shard smallint, p_clinic text, p_kind smallint, p_condition text, p_after_serious boolean,
+  p_after_confidence float8, p_after_job bigint, p_limit int, p_reading text)
+RETURNS TABLE (
+  o_job bigint, o_user text, o_clinic text, o_kind smallint, o_condition text, o_confidence float8,
+  o_band smallint, o_normal boolean, o_serious boolean, o_at timestamptz, o_left bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  v_clinics int[] := analysis.clinics_meant(p_clinic);
+  v_month smallint := analysis.current_month();
+  v_detail jsonb := analysis.require_reading('list_reviews', 'to_review', p_reading);
+BEGIN
+  PERFORM analysis.require_argument(
+    (v_detail ->> 'type')::smallint IS NOT DISTINCT FROM p_kind
+      AND v_detail -> 'clinics'
+        IS NOT DISTINCT FROM CASE WHEN p_clinic IS NOT NULL THEN to_jsonb(v_clinics) END,
+    'what is to be reviewed is listed of the clinic and type of which open_review_queue has recorded it');
+  RETURN QUERY
+  SELECT q.job_id, q.user_ref, (SELECT c.name FROM analysis.clinic c WHERE c.id = q.clinic_id), q.kind,
+    q.name, q.confidence, q.band, q.normal, q.serious, q.finished_at,
+    count(*) OVER () - row_number() OVER (ORDER BY q.place) + 1
+  FROM (
+    SELECT n.*, (NOT n.serious, coalesce(n.confidence, 2), n.job_id) AS place
+    FROM analysis.newest_analyses(p_shard, v_clinics, v_month) n
+    WHERE (p_kind IS NULL OR n.kind = p_kind) AND (p_condition IS NULL OR n.name = p_condition)
+      AND (p_after_job IS NULL OR n.job_id <> p_after_job
+        AND (NOT n.serious, coalesce(n.confidence, 2), n.job_id)
+          > (NOT coalesce(p_after_serious, false), coalesce(p_after_confidence, 2), p_after_job))
+      AND NOT EXISTS (
+        SELECT FROM analysis.review v
+        WHERE v.shard = p_shard AND v.period = n.period AND v.job_id = n.job_id AND v.reviewer = session_user
+          AND v.replaced_at IS NULL)) q
+  ORDER BY q.place
+  LIMIT least(greatest(p_limit, 1), 1001);
+END $$;
+COMMENT ON FUNCTION analysis.review_queue IS
+  'Answers the analyses of a shard that the caller has given no verdict of.';
+
+-- What a list of what is to be reviewed is narrowed by, and what is said instead of a condition: the clinics
+-- and the conditions of newest_analyses, of whom the caller sees; at most 500 of each.
+CREATE OR REPLACE FUNCTION analysis.review_choices(p_shard smallint, p_reading text)
+RETURNS TABLE (o_clinic text, o_kind smallint, o_condition text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  v_clinics int[] := analysis.clinics_meant(NULL);
+  v_month smallint := analysis.current_month();
+BEGIN
+  PERFORM analysis.require_reading('list_reviews', 'to_review', p_reading);
+  RETURN QUERY
+  WITH newest AS MATERIALIZED (
+    SELECT n.* FROM analysis.newest_analyses(p_shard, v_clinics, v_month) n)
+  (SELECT DISTINCT c.name, NULL::smallint, NULL::text
+   FROM newest n JOIN analysis.clinic c ON c.id = n.clinic_id
+   ORDER BY 1 LIMIT 500)
+  UNION ALL
+  (SELECT DISTINCT NULL::text, n.kind, o.name
+   FROM newest n CROSS JOIN LATERAL (VALUES (n.name), (n.second_name)) o(name)
+   WHERE o.name IS NOT NULL
+   ORDER BY 3, 2 LIMIT 500);
+END $$;
+COMMENT ON FUNCTION analysis.review_choices IS
+  'Answers the clinics and conditions by which what is to be reviewed is narrowed.';

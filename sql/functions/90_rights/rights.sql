@@ -15,7 +15,7 @@ $$;
 COMMENT ON FUNCTION analysis.role_prefix IS
   'Answers with what the names of this installation''s roles begin.';
 
--- What several roles need of one matter: the state of the queue, the jobs, what is used.
+-- What several roles need of one matter: the state of the queue, the jobs, reviews, what is used.
 CREATE OR REPLACE FUNCTION analysis.rights_in_common()
 RETURNS TABLE (o_of text, o_functions text[], o_tables text[])
 LANGUAGE sql IMMUTABLE AS $$
@@ -34,6 +34,13 @@ LANGUAGE sql IMMUTABLE AS $$
         'job_death', 'deaths_of', 'failure_groups', 'period_text', 'list_batches', 'batch_counts',
         'batch_causes', 'find_jobs', 'job_label_of', 'watch', 'queue_state'],
       '{}'),
+    ('reviews',
+      ARRAY[
+        'open_results', 'results_of', 'add_review', 'reviews_of', 'open_review_list', 'list_reviews',
+        'open_review_queue', 'review_queue', 'review_choices', 'product_of_job', 'open_reviews',
+        'agreement_report', 'calibration_report', 'period_start', 'statement_due', 'open_jobs', 'month_facts',
+        'due_months'],
+      ARRAY['statement']),
     ('usage',
       ARRAY[
         'period_start', 'statement_due', 'usage_report', 'usage_lines', 'billed_lines', 'usage_groups',
@@ -105,12 +112,9 @@ LANGUAGE sql IMMUTABLE AS $$
       '{}'::text[]),
     ('clinician',
       ARRAY[
-        'open_results', 'results_of', 'open_analyses', 'analyses_bounds', 'report_analyses', 'period_start',
-        'statement_due', 'open_jobs', 'month_facts', 'due_months', 'accept_share', 'list_shares',
-        'revoke_share', 'add_review', 'reviews_of', 'open_review_list', 'list_reviews', 'product_of_job',
-        'open_reviews',
-        'agreement_report', 'calibration_report'],
-      ARRAY['statement']),
+        'open_analyses', 'analyses_bounds', 'report_analyses', 'accept_share', 'list_shares', 'revoke_share'],
+      '{}'),
+    ('reviewer', ARRAY['open_picture', 'picture_of'], '{}'),
     ('operator',
       ARRAY[
         'pause', 'resume', 'cancel', 'uncancel', 'uncancel_from', 'retry_dead', 'lost_jobs', 'refresh_counts',
@@ -153,6 +157,7 @@ $$;
 --   worker         what analysis-worker does
 --   reporter       the reports of usage, conditions, totals and reviews, which are counts; closes months
 --   clinician      jobs with their results and failures, reviews of them, the reports of analyses and reviews
+--   reviewer       jobs with their results, reviews of them, and the pictures of those that it may review
 --   operator       looks at the queue and the causes of failures, pauses, retries, cancels, recounts;
 --                  no diagnosis
 --   administrator  users, plans, clinics, webhooks and settings
@@ -167,8 +172,9 @@ LANGUAGE sql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
   WITH shared (role, matter) AS (
     VALUES
       -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
-      ('worker', 'status'), ('reporter', 'usage'), ('clinician', 'jobs'), ('operator', 'status'),
-      ('operator', 'jobs'), ('auditor', 'usage'), ('auditor', 'status')),
+      ('worker', 'status'), ('reporter', 'usage'), ('clinician', 'jobs'), ('clinician', 'reviews'),
+      ('reviewer', 'jobs'), ('reviewer', 'reviews'), ('operator', 'status'), ('operator', 'jobs'),
+      ('auditor', 'usage'), ('auditor', 'status')),
   parts AS MATERIALIZED (
     SELECT 1 AS n, s.role, c.o_functions, c.o_tables
     FROM shared s JOIN analysis.rights_in_common() c ON c.o_of = s.matter

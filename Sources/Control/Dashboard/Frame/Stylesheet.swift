@@ -97,6 +97,7 @@ enum Stylesheet {
     .band { font-weight: 700; }
     .band.red { color: var(--bad); } .band.orange { color: var(--orange); } .band.yellow { color: var(--yellow); }
     .band.green, .band.normal { color: var(--good); }
+    \(ReviewScript.css)
     button.danger { border-color: var(--bad); color: var(--bad); }
     footer { padding: 1rem; color: var(--quiet); font-size: .875rem; border-top: 1px solid var(--line); }
     nav.tabs ul { gap: .25rem; margin: 0 0 1rem; border-bottom: 1px solid var(--line); }
