@@ -77,8 +77,7 @@ struct TableView: ReportView {
       return columns[index].mayBeCut ? min(widest, Self.widestText) : widest
     }
     shrink()
-    line(columns.map(\.heading), into: &bytes)
-    rule(into: &bytes)
+    line(columns.map { $0.heading.uppercased() }, into: &bytes)
     for texts in held { line(texts, into: &bytes) }
     held = []
   }

@@ -100,8 +100,7 @@ struct UsageGroupTests {
         ReportRequest(.usage, month: Written.october, scope: clinics))
       #expect(
         table == """
-          Clinic            Users  Used  Analysed  Open  Failed  Cancelled  Calls
-          ----------------  -----  ----  --------  ----  ------  ---------  -----
+          CLINIC            USERS  USED  ANALYSED  OPEN  FAILED  CANCELLED  CALLS
           north                 1     2         1     1       1          1      3
           without a clinic      1     2         1     1       0          0      2
           ----------------  -----  ----  --------  ----  ------  ---------  -----

@@ -5,10 +5,8 @@ extension Snapshots {
     switch kind {
     case .usage:
       #"""
-      User   Month    Plan         Limit  Used  Remaining  Over  Analysed  Open  Failed  Refunded  \#
-      Refused  Calls  Last reset
-      -----  -------  -------  ---------  ----  ---------  ----  --------  ----  ------  --------  \#
-      -------  -----  -------------------------
+      USER   MONTH    PLAN         LIMIT  USED  REMAINING  OVER  ANALYSED  OPEN  FAILED  REFUNDED  \#
+      REFUSED  CALLS  LAST RESET
       =1+1   2020-10  Basic            2     1          1     0         1     0       0         0  \#
             0      1  2020-10-01T00:00:00+00:00
       ana    2020-10  Basic            2     4          0     2         3     1       1         2  \#
@@ -25,10 +23,8 @@ extension Snapshots {
       """#
     case .analyses:
       #"""
-      Job  User  Type    Primary                       %  Band    Secondary      %  Band    Serious  \#
-      Consult  Endpoint serious  Endpoint consult  Finished
-      ---  ----  ------  --------------------------  ---  ------  -----------  ---  ------  -------  \#
-      -------  ----------------  ----------------  -------------------------
+      JOB  USER  TYPE    PRIMARY                       %  BAND    SECONDARY      %  BAND    SERIOUS  \#
+      CONSULT  ENDPOINT SERIOUS  ENDPOINT CONSULT  FINISHED
       101  ana   throat  Tonsillitis                 85%  red     Pharyngitis  45%  yellow  yes      \#
       yes      yes               yes               2020-11-01T01:30:00+07:00
       102  ana   throat  Normal                      95%  normal                            no       \#
@@ -47,8 +43,7 @@ extension Snapshots {
       """#
     case .conditions:
       #"""
-      Month    Condition    Name                        Normal  Green  Yellow  Orange  Red  Total
-      -------  -----------  --------------------------  ------  -----  ------  ------  ---  -----
+      MONTH    CONDITION    NAME                        NORMAL  GREEN  YELLOW  ORANGE  RED  TOTAL
       2020-10  otitis       =HYPERLINK("http://x","y")  no          0       0       1    1      2
       2020-10  pharyngitis  Pharyngitis                 no          1       1       0    0      2
       2020-10  tonsillitis  Tonsillitis                 no          1       0       1    1      3
@@ -59,8 +54,7 @@ extension Snapshots {
       """#
     case .summary:
       #"""
-      Total                              Value
-      ---------------------------------  -----
+      TOTAL                              VALUE
       Users                                  4
       Users with jobs                        3
       Units used                             8
@@ -89,8 +83,7 @@ extension Snapshots {
       """#
     case .agreement:
       #"""
-      Condition                   Band    Agree  Disagree  Unsure  Persons  Agreement  Low  High
-      --------------------------  ------  -----  --------  ------  -------  ---------  ---  ----
+      CONDITION                   BAND    AGREE  DISAGREE  UNSURE  PERSONS  AGREEMENT  LOW  HIGH
       Otitis media                orange      0         0       1        1
       =HYPERLINK("http://x","y")  red         1         0       0        1       100%  21%  100%
       Tonsillitis acuta           orange      0         1       0        1         0%   0%   79%
@@ -104,8 +97,7 @@ extension Snapshots {
       """#
     case .calibration:
       #"""
-      Tenth     Mean  Agree  Disagree  Unsure  Persons  Agreement  Low  High  Error
-      --------  ----  -----  --------  ------  -------  ---------  ---  ----  -----
+      TENTH     MEAN  AGREE  DISAGREE  UNSURE  PERSONS  AGREEMENT  LOW  HIGH  ERROR
       0-10 %              0         0       0        0
       10-20 %             0         0       0        0
       20-30 %             0         0       0        0

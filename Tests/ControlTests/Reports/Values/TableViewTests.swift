@@ -21,8 +21,7 @@ struct TableViewTests {
       ])
     #expect(
       text == """
-        User              Used  Plan
-        -----------  ---------  -----
+        USER              USED  PLAN
         ana              12345  Basic
         bartholomew          7
         日本語       unlimited  yes
@@ -36,8 +35,7 @@ struct TableViewTests {
   func empty() {
     #expect(
       Written.text(TableView(), Self.columns, [], zone: "UTC") == """
-        User  Used  Plan
-        ----  ----  ----
+        USER  USED  PLAN
 
         usage of 2020-10, draft, 0 rows, times in UTC
 
@@ -50,14 +48,14 @@ struct TableViewTests {
       TableView(width: 30), Self.columns,
       [[.text("a-user-with-a-long-name"), .integer(123_456_789), .absent, .text("Premium")]])
     let lines = text.split(separator: "\n")
-    #expect(lines[2] == "a-user-wi…  123456789  Premium")
+    #expect(lines[1] == "a-user-wi…  123456789  Premium")
   }
 
   @Test("a terminal's control sequences and marks of direction do not reach it")
   func harmless() {
     let text = Written.text(
       TableView(), Self.columns, [[.text("a\u{1B}[2Jb\u{202E}c\nd\te"), .integer(1), .absent, .absent]])
-    #expect(text.split(separator: "\n")[2] == "a[2Jbc d e     1")
+    #expect(text.split(separator: "\n")[1] == "a[2Jbc d e     1")
   }
 
   @Test("a number that names something is never cut, however narrow the terminal or late the row")
