@@ -126,7 +126,9 @@ let package = Package(
         "Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "HTTPServing", "Queue", "Endpoint", "Images",
         "CommandLineTool", "Csystemd", "Cxlsxwriter", "Cqrencode", "Czlib",
       ]),
-    module("StandIn", ["Support", "HTTPServing", "Clinux", "Cpng", "Cturbojpeg", "Csodium"]),
+    module(
+      "StandIn",
+      ["Support", "CommandLineTool", "HTTPServing", "Clinux", "Cpng", "Cturbojpeg", "Csodium"]),
 
     // Programs.
     tool(
@@ -141,7 +143,7 @@ let package = Package(
     tool("analysisctl", ["Support", "CommandLineTool", "Control"]),
     tool("image-decoder", ["Support", "Images"]),
     tool("statement-printer", ["Support", "Cpango"]),
-    tool("model-endpoint", ["Support", "CommandLineTool", "StandIn"]),
+    tool("model-endpoint", ["Support", "StandIn"]),
 
     // Tests.
     .target(

@@ -2,9 +2,9 @@ import FoundationEssentials
 import Support
 
 /// Everything the development endpoint can be told before it starts.
-public struct EndpointConfiguration: Sendable {
+struct EndpointConfiguration: Sendable {
   /// The variants of the API.
-  public enum Dialect: String, Sendable, CaseIterable {
+  enum Dialect: String, Sendable, CaseIterable {
     /// As the endpoint's integration guide says; without refresh tokens.
     case guide
     /// As the real endpoint's server does, its odd values included.
@@ -18,64 +18,64 @@ public struct EndpointConfiguration: Sendable {
   }
 
   /// The certificate and private key of a TLS listener, both PEM text.
-  public struct TransportSecurity: Sendable {
+  struct TransportSecurity: Sendable {
     /// The certificate chain.
-    public var certificate: String
+    var certificate: String
     /// The private key.
-    public var key: String
+    var key: String
 
     /// A certificate chain with its key, both PEM text.
-    public init(certificate: String, key: String) {
+    init(certificate: String, key: String) {
       self.certificate = certificate
       self.key = key
     }
   }
 
   /// The numeric IPv4 address to listen on.
-  public var host = "127.0.0.1"
+  var host = "127.0.0.1"
   /// The port to listen on; 0 lets the system choose.
-  public var port: UInt16 = 0
+  var port: UInt16 = 0
   /// Threads that serve connections. One thread carries far more than one worker sends; more help only
   /// while many different images are decoded for the first time.
-  public var threads = 1
+  var threads = 1
   /// Time between the end of an upload and its answer; it holds no thread.
-  public var delay: Duration = .zero
+  var delay: Duration = .zero
   /// Which variant of the API it speaks.
-  public var dialect = Dialect.server
+  var dialect = Dialect.server
   /// Life of an access token. The real endpoint's live one hour.
-  public var tokenLifetime: Duration = .seconds(3600)
+  var tokenLifetime: Duration = .seconds(3600)
   /// Life of a refresh token. The real endpoint's live seven days.
-  public var refreshLifetime: Duration = .seconds(7 * 86400)
+  var refreshLifetime: Duration = .seconds(7 * 86400)
   /// Whether an analysis without a token is refused.
-  public var requiresToken = false
+  var requiresToken = false
   /// Analyses a month for each account on the free plan; nil is no limit.
-  public var limitPerUser: Int?
+  var limitPerUser: Int?
   /// Accounts that exist from the start.
-  public var accounts: [NewAccount] = []
+  var accounts: [NewAccount] = []
   /// Which uploads are struck by which failure.
-  public var faults = FaultPlan.none
+  var faults = FaultPlan.none
   /// Seconds in the Retry-After header of the failures that carry one.
-  public var retryAfter = 1
+  var retryAfter = 1
   /// How long a request struck by `timeout` is held before its connection is closed.
-  public var hangLimit: Duration = .seconds(600)
+  var hangLimit: Duration = .seconds(600)
   /// Pause between two pieces of a dripped body.
-  public var dripInterval: Duration = .milliseconds(200)
+  var dripInterval: Duration = .milliseconds(200)
   /// File that gets one JSON line for each upload; nil writes none.
-  public var logPath: String?
+  var logPath: String?
   /// Serves TLS when set.
-  public var transportSecurity: TransportSecurity?
+  var transportSecurity: TransportSecurity?
   /// Whether pictures are decoded. Without, conditions are drawn from the image's digest, which keeps the
   /// endpoint fast when a measurement sends many thousand different images: decoding one of 120 KB takes
   /// about 1.1 ms.
-  public var decodesPictures = true
+  var decodesPictures = true
   /// Analyses of different images kept in memory.
   var cacheCapacity = 65_536
 
   /// The defaults: a free port of the loopback interface, no accounts, no failures.
-  public init() {}
+  init() {}
 
   /// Whether no other machine can reach it.
-  public var isLoopback: Bool { host.hasPrefix("127.") }
+  var isLoopback: Bool { host.hasPrefix("127.") }
 
   func validate() throws(EndpointError) {
     guard (1...64).contains(threads) else {
@@ -97,7 +97,7 @@ public struct EndpointConfiguration: Sendable {
 }
 
 /// Where the endpoint takes the time of day from: tokens expire and months begin by it.
-public struct EndpointClock: Sendable {
+struct EndpointClock: Sendable {
   let read: @Sendable () -> Double
 
   /// A clock that answers seconds since 1970, UTC.
@@ -106,17 +106,17 @@ public struct EndpointClock: Sendable {
   }
 
   /// The system's clock.
-  public static let system = EndpointClock { UnixTime.now.secondsSince1970 }
+  static let system = EndpointClock { UnixTime.now.secondsSince1970 }
 
   var now: Double { read() }
 }
 
 /// Files that are read whole.
-public enum TextFile {
+enum TextFile {
   /// The text of a file.
   ///
   /// - Throws: `EndpointError` if it cannot be read or is not UTF-8.
-  public static func read(_ path: String) throws(EndpointError) -> String {
+  static func read(_ path: String) throws(EndpointError) -> String {
     guard let data = try? Data(contentsOf: URL(filePath: path)) else {
       throw EndpointError(.unreadable, "'\(path)' cannot be read; does it exist, and may this user read it?")
     }
@@ -128,9 +128,9 @@ public enum TextFile {
 }
 
 /// Why the development endpoint could not start, or an option of it means nothing.
-public struct EndpointError: Error, CustomStringConvertible, Sendable {
+struct EndpointError: Error, CustomStringConvertible, Sendable {
   /// What kind of thing went wrong.
-  public enum Code: Sendable {
+  enum Code: Sendable {
     /// A value of the configuration is out of its range or contradicts another.
     case configuration
     /// A file named by the configuration cannot be read or understood.
@@ -142,9 +142,9 @@ public struct EndpointError: Error, CustomStringConvertible, Sendable {
   }
 
   /// What kind of thing went wrong.
-  public let code: Code
+  let code: Code
   /// What happened, to what, and what to do about it.
-  public let description: String
+  let description: String
 
   init(_ code: Code, _ description: String) {
     self.code = code

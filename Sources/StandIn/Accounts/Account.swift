@@ -1,5 +1,5 @@
 import FoundationEssentials
-public import Support
+import Support
 
 /// An account as the endpoint keeps it.
 struct Account: Sendable {
@@ -54,18 +54,18 @@ struct UserProfile: Sendable, Encodable {
 }
 
 /// An account to be made, with its password in clear.
-public struct NewAccount: Sendable, Decodable {
+struct NewAccount: Sendable, Decodable {
   /// The address the account logs in with.
   var email: String
   /// The password; only a keyed hash of it is kept.
   var password: String
   /// The name shown in profiles; the address when missing.
-  public var name: String?
+  var name: String?
   /// The plan; free when missing.
   var subscription: AccountSubscription?
 
   /// An account to be made; without a name it shows its address, without a plan it is free.
-  public init(
+  init(
     email: String, password: String, name: String? = nil, subscription: AccountSubscription? = nil
   ) {
     self.email = email
@@ -77,7 +77,7 @@ public struct NewAccount: Sendable, Decodable {
   /// Reads a JSON list of accounts: `[{"email": …, "password": …, "name": …, "subscription": "premium"}]`.
   ///
   /// - Throws: `EndpointError` if the text is not of that form.
-  public static func list(parsing json: String) throws(EndpointError) -> [NewAccount] {
+  static func list(parsing json: String) throws(EndpointError) -> [NewAccount] {
     do {
       return try JSONDecoder().decode([NewAccount].self, from: Data(json.utf8))
     } catch {
@@ -88,7 +88,7 @@ public struct NewAccount: Sendable, Decodable {
 }
 
 /// The plan of an account.
-public enum AccountSubscription: String, Sendable, Codable {
+enum AccountSubscription: String, Sendable, Codable {
   /// Limited to a number of analyses a month; shown as "Basic".
   case free
   /// Unlimited; shown as "Premium".
@@ -139,7 +139,7 @@ struct AccountSubscriptionStatus: Sendable, Encodable {
 /// What a client saves comes back as it was.
 extension JSONValue: Codable {
   /// Reads any JSON value.
-  public init(from decoder: any Decoder) throws {
+  init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
       self = .null
@@ -158,7 +158,7 @@ extension JSONValue: Codable {
   }
 
   /// Writes the value.
-  public func encode(to encoder: any Encoder) throws {
+  func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
     case .null: try container.encodeNil()

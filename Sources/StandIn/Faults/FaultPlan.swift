@@ -3,7 +3,7 @@ import Synchronization
 
 /// Decides which failure strikes which try of which key, by calculation alone: the same seed, key and try
 /// give the same failure in every run.
-public struct FaultPlan: Sendable, Equatable {
+struct FaultPlan: Sendable, Equatable {
   /// A failure that strikes, with a number for the choices within it.
   struct Strike: Equatable {
     let fault: FaultClass
@@ -11,7 +11,7 @@ public struct FaultPlan: Sendable, Equatable {
   }
 
   /// The number all decisions are drawn from.
-  public let seed: UInt64
+  let seed: UInt64
   /// The failures, in the order of their classes so that the order they were given in does not matter.
   let rules: [FaultRule]
 
@@ -25,7 +25,7 @@ public struct FaultPlan: Sendable, Equatable {
   /// A plan of failures whose shares add up to 1 or less.
   ///
   /// - Throws: `EndpointError` for a share outside 0 to 1, a sum above 1, or a class given twice.
-  public init(seed: UInt64, rules: [FaultRule]) throws(EndpointError) {
+  init(seed: UInt64, rules: [FaultRule]) throws(EndpointError) {
     var total = 0.0
     var seen: Set<FaultClass> = []
     for rule in rules {
@@ -90,7 +90,7 @@ public struct FaultRule: Sendable, Equatable {
   /// Reads `CLASS=SHARE` or `CLASS=SHARE@LASTTRY`, such as `503=0.05` or `reset=1@2`.
   ///
   /// - Throws: `EndpointError` with what is wrong and, for an unknown class, the classes there are.
-  public init(parsing text: String) throws(EndpointError) {
+  init(parsing text: String) throws(EndpointError) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else {
       throw EndpointError(.configuration, "'\(text)' is no failure; write CLASS=SHARE, such as 503=0.05")
@@ -115,11 +115,11 @@ public struct FaultRule: Sendable, Equatable {
 }
 
 /// A file of failures: `{"seed": 7, "faults": {"503": 0.05, "reset": "1@2"}}`.
-public struct FaultFile: Sendable, Equatable {
+struct FaultFile: Sendable, Equatable {
   /// The seed, if the file has one.
-  public let seed: UInt64?
+  let seed: UInt64?
   /// The failures of the file.
-  public let rules: [FaultRule]
+  let rules: [FaultRule]
 
   private struct Content: Decodable {
     var seed: UInt64?
@@ -143,7 +143,7 @@ public struct FaultFile: Sendable, Equatable {
   /// Reads the JSON text of such a file.
   ///
   /// - Throws: `EndpointError` if the text is not of that form, or a failure in it is not known.
-  public init(parsing json: String) throws(EndpointError) {
+  init(parsing json: String) throws(EndpointError) {
     let content: Content
     do {
       content = try JSONDecoder().decode(Content.self, from: Data(json.utf8))

@@ -2,9 +2,9 @@ import Glibc
 import HTTPServing
 
 /// The stand-in for an analysis endpoint: answers as one does until it is stopped.
-public final class EndpointServer: Sendable {
+final class EndpointServer: Sendable {
   /// The port it listens on.
-  public let port: UInt16
+  let port: UInt16
   /// Where clients reach it, such as `http://127.0.0.1:8080`.
   let baseURL: String
   private let core: EndpointCore
@@ -13,7 +13,7 @@ public final class EndpointServer: Sendable {
   /// Starts to serve.
   ///
   /// - Throws: `EndpointError` if the configuration is not valid or the address cannot be listened on.
-  public init(_ configuration: EndpointConfiguration, clock: EndpointClock = .system) throws(EndpointError) {
+  init(_ configuration: EndpointConfiguration, clock: EndpointClock = .system) throws(EndpointError) {
     let core = try EndpointCore(configuration, clock: clock)
     var bounds = HTTPDaemon.Bounds()
     bounds.threads = configuration.threads
@@ -49,7 +49,7 @@ public final class EndpointServer: Sendable {
 
   /// Stops: no new connection, held answers go out at once, requests that are being answered get a second to
   /// finish, the rest is cut. Returns when all is closed; a second call does nothing.
-  public func stop() {
+  func stop() {
     daemon.quiesce()
     core.held.close()
     // Looked at, not waited for: the library tells of a request's end on its own threads only, after the

@@ -1,19 +1,16 @@
+import Support
+
 /// Shares below each other, each a point on a line from 0 to 100 % with the interval in which it lies, drawn as SVG
 /// within the page. What it shows has to stand in a table beside it too.
-public struct IntervalChart {
+struct IntervalChart {
   /// A share with its interval.
-  public struct Line {
+  struct Line {
     let name: String
     let share, low, high: Double
     let note: String
 
-    /// A line.
-    public init(_ name: String, share: Double, low: Double, high: Double, note: String) {
-      self.name = name
-      self.share = share
-      self.low = low
-      self.high = high
-      self.note = note
+    init(_ name: String, share: Double, low: Double, high: Double, note: String) {
+      (self.name, self.share, self.low, self.high, self.note) = (name, share, low, high, note)
     }
   }
 
@@ -21,10 +18,8 @@ public struct IntervalChart {
   let title: String
   let lines: [Line]
 
-  /// A chart.
-  public init(_ title: String, lines: [Line]) {
-    self.title = title
-    self.lines = lines
+  init(_ title: String, lines: [Line]) {
+    (self.title, self.lines) = (title, lines)
   }
 
   private static let width = 640
@@ -32,7 +27,7 @@ public struct IntervalChart {
   private static let (left, right, top) = (190, 520, 20)
 
   /// The chart.
-  public var html: HTML {
+  var html: HTML {
     let floor = Self.top + lines.count * Self.rowHeight
     return .drawn(
       title, summary, width: Self.width, height: floor + 8,
@@ -74,11 +69,11 @@ public struct IntervalChart {
 }
 
 /// A share as a whole percentage.
-func percent(_ share: Double) -> String { "\(wholePercentage(share))%" }
+private func percent(_ share: Double) -> String { "\(wholePercentage(share))%" }
 
 extension HTML {
   /// A drawing with its heading, which is read out as a sentence.
-  static func drawn(
+  fileprivate static func drawn(
     _ title: String, _ summary: String, width: Int, height: Int, _ content: HTML
   ) -> HTML {
     """
@@ -98,37 +93,26 @@ extension HTML {
 /// Whether a confidence says how often it is right: a point for each group, with its confidence to the right and the
 /// share that was right upwards. On the broken line both are the same. What it shows has to stand in a table beside it
 /// too.
-public struct CalibrationChart {
+struct CalibrationChart {
   /// A group.
-  public struct Point {
+  struct Point {
     let confidence, share, low, high: Double
     let note: String
-
-    /// A point.
-    public init(confidence: Double, share: Double, low: Double, high: Double, note: String) {
-      self.confidence = confidence
-      self.share = share
-      self.low = low
-      self.high = high
-      self.note = note
-    }
   }
 
   /// What it shows, and on a page no other does.
   let title: String
   let points: [Point]
 
-  /// A chart.
-  public init(_ title: String, points: [Point]) {
-    self.title = title
-    self.points = points
+  init(_ title: String, points: [Point]) {
+    (self.title, self.points) = (title, points)
   }
 
   private static let (width, height) = (640, 380)
   private static let (left, right, top, floor) = (60, 620, 16, 330)
 
   /// The chart.
-  public var html: HTML {
+  var html: HTML {
     .drawn(
       title, summary, width: Self.width, height: Self.height,
       """

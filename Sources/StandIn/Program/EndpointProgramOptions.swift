@@ -1,9 +1,8 @@
 import CommandLineTool
-import StandIn
 import Support
 
 /// The options of `model-endpoint`, and the configuration they make.
-enum Options {
+enum EndpointProgramOptions {
   static let host = Option<String>(
     "host", .string, default: "127.0.0.1", help: "The numeric IPv4 address to listen on.")
   static let port = Option<Int>(
