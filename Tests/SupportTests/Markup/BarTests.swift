@@ -41,14 +41,15 @@ struct BarTests {
     #expect(shares.contains("x=\"170\" y=\"29\" width=\"320\""))
   }
 
-  @Test("Names and notes are escaped, and a name that is too long is cut in the picture only")
+  @Test("Names and notes are escaped, and a name that is too long goes on in another line")
   func escapes() {
     let name = "<b>" + String(repeating: "n", count: 40)
     let chart = BarChart(
       "x", "T", label: "L", parts: [.init("p", .solid, style: "good")], bars: [.init(name, [1], note: "<i>")])
     let markup = chart.html.markup
     #expect(!markup.contains("<b>") && !markup.contains("<i>"))
-    #expect(markup.contains("&lt;b&gt;\(String(repeating: "n", count: 22))…"))
+    #expect(markup.contains(">&lt;b&gt;\(String(repeating: "n", count: 23))</text>"))
+    #expect(markup.contains(">\(String(repeating: "n", count: 17))</text>"))
     #expect(markup.contains("&lt;b&gt;\(String(repeating: "n", count: 40))"))
   }
 
