@@ -200,7 +200,8 @@ struct ProductsTests {
       let jobs = try await queue.create([Ask("u1"), Ask("u2")])
       _ = try await queue.complete(try await queue.claim())
       func review(_ user: Int) async throws {
-        try await queue.execute("SELECT analysis.add_review(0::smallint, \(jobs[user - 1]), 'agree', NULL)")
+        try await queue.execute(
+          "SELECT analysis.add_review(0::smallint, \(jobs[user - 1]), 'agree', NULL, NULL)")
       }
       func hook(of user: String?) async throws {
         _ = try await queue.pool.query(

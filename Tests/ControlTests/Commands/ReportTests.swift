@@ -100,7 +100,7 @@ struct ReportTests {
       func lines(_ arguments: String...) async throws -> [String] {
         let ran = await queue.control.run(["report", "usage"] + arguments)
         #expect(ran.code == .done, "\(ran.messages)")
-        return ran.output.split(separator: "\n").dropFirst(2).compactMap {
+        return ran.output.split(separator: "\n").dropFirst().compactMap {
           $0.split(separator: " ").first.map(String.init)
         }.filter { !$0.hasPrefix("-") && $0 != "usage" }
       }

@@ -120,7 +120,7 @@ struct SettingTests {
         """)
       let roles = try await queue.texts("SELECT o_role FROM analysis.role_rights() ORDER BY o_role")
       let entitled = ["worker", "submitter", "gateway"]
-      #expect(Set(entitled).isSubset(of: roles) && roles.count == 10)
+      #expect(Set(entitled).isSubset(of: roles) && roles.count == 11)
       for role in roles {
         try await withLoginRole(on: queue.pool, in: ["analysis_\(role)"]) { login in
           let pool = ConnectionPool(queue.database.login(login).configuration, on: queue.loop, size: 1)

@@ -235,7 +235,7 @@ struct UsageTableTests {
   /// The first six words of each line between the heads and the caption.
   private func lines(_ billing: Billing, _ scope: UsageScope = UsageScope()) async throws -> [String] {
     let table = try await billing.queue.report(ReportRequest(.usage, month: Written.october, scope: scope))
-    return table.split(separator: "\n").dropFirst(2).dropLast().map {
+    return table.split(separator: "\n").dropFirst().dropLast().map {
       $0.split(separator: " ").prefix(6).joined(separator: " ")
     }.filter { !$0.hasPrefix("-") }
   }
