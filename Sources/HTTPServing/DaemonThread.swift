@@ -120,13 +120,14 @@ final class DaemonThread: Sendable {
     guard let daemon = OpaquePointer(bitPattern: state.withLock { $0.daemon }) else { return }
     var listens = true
     var descriptors = [mhd_epoll(daemon), wakeUp].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    while !isStopping.load(ordering: .acquiring) {
+    while true {
+      // Before anything is looked at: who wakes the thread from now on may not be seen by this look, and ends the wait.
+      _ = isWoken.exchange(false, ordering: .acquiringAndReleasing)
+      if isStopping.load(ordering: .acquiring) { break }
       if listens, isQuiet.load(ordering: .acquiring) {
         listens = false
         close(MHD_quiesce_daemon(daemon))
       }
-      // Before the library looks: who wakes the thread from now on is not seen by this look, and ends the wait.
-      isWoken.store(false, ordering: .sequentiallyConsistent)
       MHD_run(daemon)
       if poll(&descriptors, 2, mhd_wait(daemon)) > 0, descriptors[1].revents != 0 {
         var count: UInt64 = 0
