@@ -64,11 +64,11 @@ public struct HTTPRoute: Sendable {
   ///
   /// - Parameter base: The path, without a slash at its end; empty for the root.
   public func below(_ base: String) -> HTTPRoute {
-    var route = HTTPRoute(method, path == "/" && !base.isEmpty ? base : base + path, body, admit: admit) {
-      [answer] request in
+    guard !base.isEmpty else { return self }
+    var route = HTTPRoute(method, path == "/" ? base : base + path, body, admit: admit) { [answer] request in
       var request = request
-      request.path = base.isEmpty ? request.path : String(request.path.dropFirst(base.count))
-      if request.path.isEmpty { request.path = "/" }
+      let own = request.path.dropFirst(base.count)
+      request.path = own.isEmpty ? "/" : String(own)
       return await answer(request)
     }
     route.answersAnyName = answersAnyName

@@ -32,6 +32,17 @@ struct HTTPServerTests {
     await server.stop()
   }
 
+  /// The limit is no measurement: one stop that misses its own wake-up waits for the open connection's time to be over.
+  @Test("is stopped at once, whatever woke it a moment before", .timeLimit(.minutes(1)))
+  func stopped() async throws {
+    for _ in 0..<1000 {
+      let server = try server()
+      let client = try RawClient(port: server.address.port)
+      #expect(try client.request("GET", "/page").status == 200)
+      await server.stop()
+    }
+  }
+
   @Test("leaves the body out of the answer to HEAD")
   func head() async throws {
     let server = try server()

@@ -76,7 +76,7 @@ extension DashboardAction {
         content: """
           <p>\(end.mark.id) entries were written so far, and every one that is kept is read. Nothing is changed.
           An end that is kept outside of the database is compared by analysisctl audit verify alone.</p>
-          """, button: "Verify the audit", back: "/audit", asksForReason: false)
+          """, buttons: PageConfirmation.sure("Verify the audit", back: "/audit"), asksForReason: false)
     },
     perform: { _, context in
       await context.verification.begin(context.database) { UnixTime.now.secondsSince1970 }

@@ -26,70 +26,68 @@ extension AuditEntry {
   ]
 
   /// What was done to what, for a person. An action that this version does not know is named as it is.
-  var words: String {
-    let (before, after) = around
-    return before + named + after
-  }
+  var words: String { around.before + named + around.after }
 
   /// The same with links to what the dashboard has a page of.
-  var html: HTML {
-    let (before, after) = around
-    return "\(before)\(linked)\(after)"
-  }
+  var html: HTML { "\(around.before)\(linked)\(around.after)" }
 
   /// What stands before the object and behind it.
-  private var around: (String, String) {
-    let detail = detail.flatMap { try? JSONDecoder().decode([String: Part].self, from: Data($0.utf8)) } ?? [:]
+  private var around: (before: String, after: String) {
     let parts = (Self.sentences[action] ?? "\(action) {}").split(
       separator: "{}", maxSplits: 1, omittingEmptySubsequences: false
     ).map { part in
-      String(part).replacing(/\{(\w+)\}/) { detail[String($0.1)]?.text ?? "" }
+      String(part).replacing(/\{(\w+)\}/) { details[String($0.1)]?.text ?? "" }
     }
     return (parts[0], parts[1])
   }
 
+  /// `job` and `12` of `job:12`; the second is nil for what is many, or one of its kind.
+  private var kind: (name: Substring, of: Substring?) {
+    let parts = object.split(separator: ":", maxSplits: 1)
+    return (parts.first ?? "", parts.count == 2 ? parts[1] : nil)
+  }
+
   /// The object in words: `job 12`, `user #7`, `3 jobs`.
   private var named: String {
-    let parts = object.split(separator: ":", maxSplits: 1)
-    guard parts.count == 2 else {
-      return many.map { "\($0.count) \(object)" }
-        ?? (object == "to_review" ? "what is to be reviewed" : object)
-    }
-    return switch parts[0] {
-    case "user": "user #\(parts[1])"
-    case "report": "report \(parts[1].replacing(":", with: " of "))"
-    default: "\(parts[0]) \(parts[1])"
+    switch kind {
+    case ("user", let number?): "user #\(number)"
+    case ("report", let report?): "report \(report.replacing(":", with: " of "))"
+    case (let name, let number?): "\(name) \(number)"
+    case ("to_review", nil): "what is to be reviewed"
+    case (_, nil): many.map { "\($0.count) \(object)" } ?? object
     }
   }
 
   /// The numbers of the jobs or users that one entry is about.
-  private var many: [Int64]? {
-    struct Named: Decodable {
-      let jobs, users: [Int64]?
-    }
-    let named = detail.flatMap { try? JSONDecoder().decode(Named.self, from: Data($0.utf8)) }
-    return object == "jobs" ? named?.jobs : object == "users" ? named?.users : nil
-  }
+  private var many: [Int64]? { details[object]?.numbers }
 
   private static let mostLinked = 5
 
   private var linked: HTML {
-    if object.hasPrefix("job:") { return HTML.link("/jobs/\(object.dropFirst(4))", [], named) }
-    if object.hasPrefix("user:") {
-      return HTML.link("/audit", [("user", "#\(object.dropFirst(5))")], named)
+    switch kind {
+    case ("job", let number?): return .link("/jobs/\(number)", [], named)
+    case ("user", let number?): return .link("/audit", [("user", "#\(number)")], named)
+    case ("jobs", nil):
+      let links = (many ?? []).map { " \(HTML.link("/jobs/\($0)", [], "\($0)"))" as HTML }
+      return "\(named):\(Array(links.prefix(Self.mostLinked)))\(links.count > Self.mostLinked ? " …" : "")"
+    default: return "\(named)"
     }
-    guard object == "jobs", let many else { return "\(named)" }
-    let links = many.prefix(Self.mostLinked).map { " \(HTML.link("/jobs/\($0)", [], "\($0)"))" as HTML }
-    return "\(named):\(links)\(many.count > Self.mostLinked ? " …" : "")"
   }
 
-  /// A part of the detail, where it is a text or a number.
+  /// The parts of the detail.
+  private var details: [String: Part] {
+    detail.flatMap { try? JSONDecoder().decode([String: Part].self, from: Data($0.utf8)) } ?? [:]
+  }
+
+  /// One of them, where it is a text, a number, or a list of numbers.
   private struct Part: Decodable {
     let text: String?
+    let numbers: [Int64]?
 
     init(from decoder: any Decoder) throws {
       let value = try decoder.singleValueContainer()
       text = (try? value.decode(String.self)) ?? (try? value.decode(Int64.self)).map { String($0) }
+      numbers = try? value.decode([Int64].self)
     }
   }
 }

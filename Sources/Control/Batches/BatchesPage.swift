@@ -5,7 +5,7 @@ import Support
 /// The batches, the newest first.
 enum BatchesPage {
   static let page = DashboardPage(
-    path: "/batches", section: .batches, roles: [.operator, .clinician, .reviewer, .submitter],
+    path: "/batches", section: .batches, roles: JobRights.readers + [.submitter],
     render: { request, context in try await render(request, context) })
 
   /// How many batches a page has.
@@ -95,7 +95,7 @@ struct BatchReading: Sendable {
 /// A batch: how far it is, why jobs of it failed, and what can be done.
 enum BatchPage {
   static let page = DashboardPage(
-    path: "/batches/*", section: .batches, roles: [.operator, .clinician, .reviewer, .submitter],
+    path: "/batches/*", section: .batches, roles: JobRights.readers + [.submitter],
     render: { request, context in try await render(request, context) })
 
   private static func render(_ request: HTTPRequest, _ context: DashboardContext) async throws -> Page {

@@ -43,20 +43,21 @@ struct PageConfirmation: Sendable {
   var content: HTML
   /// What is entered, as labelled fields; nil for nothing.
   var inputs: HTML?
-  /// What the button says: `Cancel 12 jobs`.
-  var button: String
-  /// Where to go to do nothing.
-  var back: String
+  /// What does it, and the way back (`sure`).
+  var buttons: HTML
   /// Whether it says why, for the audit; the field is `reason`.
   var asksForReason = true
   /// What the form carries beside the query, for `perform` to read.
   var fields: [(name: String, value: String)] = []
-  /// The buttons, in the place of the one that does it and the way back; nil: these two.
-  var buttons: HTML?
   /// What stands below the form.
   var below: HTML?
   /// The class of what stands around all of it; nil: nothing does.
   var layout: StaticString?
+
+  /// A button that says what it does, `Cancel 12 jobs`, and where to go to do nothing.
+  static func sure(_ button: String, back: String) -> HTML {
+    "<p class=\"buttons\"><button class=\"danger\">\(button)</button> <a href=\"\(back)\">Change nothing</a></p>"
+  }
 
   /// The form. It is sent to the address that it was read at, with the token of its reader.
   func form(at address: String, token: String) -> HTML {
@@ -74,7 +75,7 @@ struct PageConfirmation: Sendable {
     <input type="hidden" name="token" value="\(token)">
     \(inputs)    \(fields.map { field in "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">" as HTML })\
     \(asksForReason ? Self.reasonField : "" as HTML)
-    \(buttons ?? "<p class=\"buttons\"><button class=\"danger\">\(button)</button> <a href=\"\(back)\">Change nothing</a></p>")
+    \(buttons)
     </form>
     """
   }

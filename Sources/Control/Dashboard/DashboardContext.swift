@@ -74,7 +74,7 @@ struct DashboardContext: Sendable {
   func queue() async throws -> QueueView { try await monitor.current(for: visit) }
 
   /// The queue as it was read last, without asking: `serve` reads it every ten seconds. Nil where this login may not.
-  func latestStatus() async -> QueueStatus? { await monitor.latest }
+  func latestStatus() async -> QueueStatus? { await monitor.status }
 
   /// What was read a moment ago by whichever browser, or is read now.
   func value<Value>(of reading: Reading<Value>) async throws -> Value { try await aged(reading).value }

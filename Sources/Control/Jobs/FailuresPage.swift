@@ -5,7 +5,7 @@ import Support
 /// The jobs that failed, by their causes.
 enum FailuresPage {
   static let page = DashboardPage(
-    path: "/failures", section: .failures, roles: [.operator, .clinician, .reviewer],
+    path: "/failures", section: .failures, roles: JobRights.readers,
     render: { request, context in try await render(request, context) })
 
   /// How many causes are shown of the dead, and of those that are to be tried again.

@@ -5,7 +5,7 @@ import Support
 /// A job: what is kept of it, what happened to it, and what was found.
 enum JobPage {
   static let page = DashboardPage(
-    path: "/jobs/*", section: .jobs, roles: [.operator, .clinician, .reviewer],
+    path: "/jobs/*", section: .jobs, roles: JobRights.readers,
     render: { request, context in try await render(request, context) })
 
   /// The job that an address names.
@@ -300,7 +300,7 @@ enum JobActions {
       title: title,
       content:
         "<p>It is \(found.reason.rawValue). \(change.consequences(1, undoneBy: "where it is shown"))</p>",
-      button: button, back: try await place(of: job, request, context))
+      buttons: PageConfirmation.sure(button, back: try await place(of: job, request, context)))
   }
 
   private static func perform(
@@ -321,5 +321,13 @@ enum JobActions {
   ) async throws -> String {
     guard try await context.jobRights().seesOwnAlone else { return "/jobs/\(job)" }
     return try JobQuestion(request.query).address(Section.jobs.path)
+  }
+}
+
+extension StoredResult {
+  /// The primary condition and how sure the model is of it, as a clinician reads it.
+  var primary: HTML {
+    guard let first = StoredCondition.read(conditionsJSON).first else { return "no condition" }
+    return "\(first.name.shortened(to: JobsPage.nameLength)) \(HTML.confidence(first.confidence, first.mark))"
   }
 }

@@ -4,6 +4,9 @@ import Support
 
 /// What a login may see of jobs and do to them on the dashboard.
 struct JobRights: Sendable, Equatable {
+  /// The roles of which any sees the jobs of others, as `analysis.job_readers` has them.
+  static let readers: [DatabaseRole] = [.operator, .clinician, .reviewer]
+
   /// Whether it changes every job that it sees, as an operator.
   let changesAll: Bool
   /// Whether it cancels what the same login has submitted, and undoes that, as a back-end.
@@ -14,7 +17,7 @@ struct JobRights: Sendable, Equatable {
   init(_ login: DatabaseLogin) {
     changesAll = login.has(anyOf: [.operator])
     changesOwn = login.has(anyOf: [.submitter])
-    seesAll = login.has(anyOf: [.operator, .clinician, .reviewer])
+    seesAll = login.has(anyOf: Self.readers)
   }
 
   /// Whether it sees what the same login has submitted and nothing else: by batch or reference, no job with a page.

@@ -5,7 +5,7 @@ import Support
 /// The list of jobs: all of them by number, or the dead ones by their end, with their causes.
 enum JobsPage {
   static let page = DashboardPage(
-    path: "/jobs", section: .jobs, roles: [.operator, .clinician, .reviewer, .submitter],
+    path: "/jobs", section: .jobs, roles: JobRights.readers + [.submitter],
     render: { request, context in try await render(request, context) })
 
   /// How many jobs a page has.
@@ -250,7 +250,7 @@ extension JobsPage {
           "\(row.cause?.description.shortened(to: JobsPage.nameLength) ?? "")", "\(job.attempts)",
           "\((isOfDead ? row.worker : job.sourceName)?.shortened(to: JobsPage.nameLength) ?? "")",
         ]
-        if let results { cells.append(Self.found(results[job.id])) }
+        if let results { cells.append("\(results[job.id]?.primary)") }
         if rights.seesOwnAlone { cells.append(Self.changes(of: job, question, rights)) }
         table.add(cells, id: "job-\(number)")
       }
@@ -262,13 +262,6 @@ extension JobsPage {
       <input type="checkbox" name="\(JobQuestion.chosenJob)" value="\(number)" id="mark-\(number)" \
       aria-label="Mark job \(number)">\u{20}
       """
-    }
-
-    /// The primary condition, as a clinician reads it.
-    private static func found(_ result: StoredResult?) -> HTML {
-      guard let result else { return "" }
-      guard let primary = StoredCondition.read(result.conditionsJSON).first else { return "nothing" }
-      return "\(primary.name.shortened(to: 100)) \(HTML.confidence(primary.confidence, primary.mark))"
     }
 
     /// The table in a form that leads to the question what is to be done to those that are marked.

@@ -82,7 +82,8 @@ enum MatchingJobs {
         <p>Only the jobs that were counted are changed; what comes to match later is not.</p>
         \(more)
         """,
-      button: "\(change.title) \(counted(jobs.count))", back: question.address("/jobs"),
+      buttons: PageConfirmation.sure(
+        "\(change.title) \(counted(jobs.count))", back: question.address("/jobs")),
       fields: [("jobs", JobNumbers.text(jobs))])
   }
 

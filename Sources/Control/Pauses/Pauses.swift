@@ -40,7 +40,7 @@ enum Pauses {
             <p>Every worker obeys within a few seconds, one that is started later too. Calls in flight go on, jobs wait \
             and none is failed; submits are taken as ever. It lasts until it is resumed.</p>
             """,
-          button: "Pause \(scope.description.shortened(to: 100))", back: "/")
+          buttons: PageConfirmation.sure("Pause \(scope.description.shortened(to: 100))", back: "/"))
       },
       perform: { request, context in
         let scope = try scope(request)
@@ -63,7 +63,7 @@ enum Pauses {
           title: "Resume \(scope.description.shortened(to: 100))?",
           content:
             "<p>Workers start its jobs again within a few seconds, unless something else is paused too.</p>",
-          button: "Resume \(scope.description.shortened(to: 100))", back: "/")
+          buttons: PageConfirmation.sure("Resume \(scope.description.shortened(to: 100))", back: "/"))
       },
       perform: { request, context in
         let scope = try scope(request)

@@ -120,21 +120,21 @@ struct Product: Sendable, Equatable {
       }
       return text
     }
-    let (address, taxNumber) = (try text(.address), try text(.taxNumber))
-    let days = try text(.paymentDays)
+    let (address, taxNumber, days) = (try text(.address), try text(.taxNumber), try text(.paymentDays))
     guard let name = try text(.issuer) else {
       guard let other = IssuerKey.allCases.first(where: { file.entries[$0.rawValue] != nil }) else {
         return nil
       }
       throw fault(other.rawValue, "\(other.rawValue) needs issuer, the name of who bills")
     }
-    guard days == nil || days.flatMap({ Int($0) }).map((0...365).contains) == true else {
+    let paymentDays = days.flatMap { Int($0) }
+    guard days == nil || paymentDays.map((0...365).contains) == true else {
       throw fault(IssuerKey.paymentDays.rawValue, "payment-days is a whole number from 0 to 365")
     }
     return MonthStatement.Issuer(
       name,
       address: (address ?? "").split(separator: ";").map { $0.split(separator: " ").joined(separator: " ") },
-      taxNumber: taxNumber, paymentDays: days.flatMap { Int($0) })
+      taxNumber: taxNumber, paymentDays: paymentDays)
   }
 
   /// The logo as it is shown; nil for none.

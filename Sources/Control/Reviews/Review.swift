@@ -115,7 +115,7 @@ struct ReviewOutcome: Sendable, Equatable, Decodable {
 
 /// What clinicians say of a job: a part of its page, and the action by which one says it.
 enum JobReviews {
-  /// The roles of which any may review, and read reviews.
+  /// The roles of which any may review, and read results and reviews, as `analysis.result_readers` has them.
   static let roles: [DatabaseRole] = [.clinician, .reviewer]
 
   /// How many remarks a page has, and how much of a comment: no page grows without end.

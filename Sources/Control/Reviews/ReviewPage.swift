@@ -44,8 +44,7 @@ extension JobReviews {
         </div>
         """,
       inputs: inputs(mine(remarks, context), conditions, next: next),
-      button: "", back: question.address(ToReviewPage.path), asksForReason: false,
-      buttons: buttons(job, next, left: after.count, question),
+      buttons: buttons(next, left: after.count, question), asksForReason: false,
       below: """
         <div class="below">
         <h2>Earlier analyses of user \(detail.summary.user.shortened(to: JobsPage.nameLength))</h2>
@@ -139,14 +138,12 @@ extension JobReviews {
     let results = try await context.jobs.results(
       of: page.jobs.map(\.id), user: job.user, by: context.actor(reason: nil))
     let items = page.jobs.compactMap { job -> HTML? in
-      guard let result = results[job.id] else { return nil }
-      let primary = StoredCondition.read(result.conditionsJSON).first
-      return """
-        <li>\(HTML.time(result.finishedAt)), \(HTML.link("/jobs/\(job.id)", [], "job \(job.id)")): \
-        \(primary?.name.shortened(to: JobsPage.nameLength) ?? "no condition")<br>\
-        \(primary.map { primary in HTML.confidence(primary.confidence, primary.mark) })</li>
+      results[job.id].map { result in
+        """
+        <li>\(HTML.time(result.finishedAt)), \(HTML.link("/jobs/\(job.id)", [], "job \(job.id)")): \(result.primary)</li>
 
         """
+      }
     }
     return items.isEmpty ? "<p class=\"empty\">There are none.</p>" : "<ol class=\"found\">\n\(items)</ol>"
   }
@@ -192,9 +189,7 @@ extension JobReviews {
       """
   }
 
-  private static func buttons(
-    _ job: JobID, _ next: JobID?, left: Int, _ question: ReviewQuestion
-  ) -> HTML {
+  private static func buttons(_ next: JobID?, left: Int, _ question: ReviewQuestion) -> HTML {
     let pass = next.map { next in
       "<a class=\"button\" data-key=\"n\" href=\"\(question.address(of: next))\">Next, unsaved \(key("n"))</a>"
         as HTML

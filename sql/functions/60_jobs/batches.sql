@@ -68,7 +68,7 @@ RETURNS TABLE (o_batch bigint, o_name text, o_created_at timestamptz, o_login na
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_submitters smallint[] := analysis.own_submitters('{operator,clinician,reviewer}');
+  v_submitters smallint[] := analysis.own_submitters(analysis.job_readers());
   v_looks bigint := least(greatest(p_looks, 1), 100000);   -- how many labels may still be looked at
   v_limit int := p_limit;
   v_batches refcursor;
@@ -295,7 +295,7 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET
 AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_submitters smallint[] := analysis.own_submitters('{operator,clinician,reviewer}');
+  v_submitters smallint[] := analysis.own_submitters(analysis.job_readers());
   v_batch bigint[];
   v_first smallint;                    -- the months in which they have jobs
   v_last smallint;
@@ -381,7 +381,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp S
 SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_submitters smallint[] := analysis.own_submitters('{operator,clinician,reviewer}');
+  v_submitters smallint[] := analysis.own_submitters(analysis.job_readers());
 BEGIN
   PERFORM analysis.require_argument(p_limit BETWEEN 1 AND 1000, 'from 1 to 1000 causes are answered');
   IF v_submitters IS NOT NULL AND NOT EXISTS (
@@ -453,7 +453,7 @@ DECLARE
   v_limit int := least(greatest(p_limit, 1), 10001);
   v_looks int := least(greatest(p_looks, 1), 10000);   -- how many jobs may still be looked at
   v_take int := least(v_limit, v_looks);               -- how many to look at next
-  v_submitters smallint[] := analysis.own_submitters('{operator,clinician,reviewer}');
+  v_submitters smallint[] := analysis.own_submitters(analysis.job_readers());
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_user bigint;
   v_leased bigint[];

@@ -75,7 +75,7 @@ BEGIN
   RETURN QUERY
   SELECT s.o_state, s.o_reason, s.o_message, s.o_attempts, s.o_max_attempts, s.o_created_at, s.o_run_at,
     s.o_failed_at, s.o_finished_at
-  FROM analysis.states_of(v_shard, ARRAY[p_job], analysis.own_submitters('{operator,clinician,reviewer}')) s
+  FROM analysis.states_of(v_shard, ARRAY[p_job], analysis.own_submitters(analysis.job_readers())) s
   WHERE s.o_user = v_user;
 END $$;
 COMMENT ON FUNCTION analysis.job_state IS

@@ -1,6 +1,17 @@
 -- Looking at jobs. Functions run as the owner, whom no rule of the rows concerns: each asks by itself
 -- which clinics' users its caller sees.
 
+-- The roles that see everybody's jobs, and of these the ones that read results.
+CREATE OR REPLACE FUNCTION analysis.job_readers() RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT '{operator,clinician,reviewer}'::text[]
+$$;
+
+CREATE OR REPLACE FUNCTION analysis.result_readers() RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT '{clinician,reviewer}'::text[]
+$$;
+
 -- Whose jobs the login may name: NULL: everybody's, as the owner may and who has one of these roles; else
 -- those that the login itself has submitted, by its numbers.
 CREATE OR REPLACE FUNCTION analysis.own_submitters(p_roles text[]) RETURNS smallint[]
@@ -44,7 +55,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp A
 BEGIN
   RETURN QUERY
   SELECT l.o_job, l.o_period
-  FROM analysis.locate_of(p_shard, p_jobs, analysis.own_submitters('{operator,clinician,reviewer}')) l;
+  FROM analysis.locate_of(p_shard, p_jobs, analysis.own_submitters(analysis.job_readers())) l;
 END $$;
 COMMENT ON FUNCTION analysis.locate IS
   'Answers in which month each of some jobs of one shard is; what is unknown or another''s is left out.';
@@ -137,7 +148,7 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_
 SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_submitters smallint[] := analysis.own_submitters('{operator,clinician,reviewer}');
+  v_submitters smallint[] := analysis.own_submitters(analysis.job_readers());
 BEGIN
   PERFORM analysis.require_at_most(100000, p_jobs, 'jobs');
   IF v_submitters IS NOT NULL THEN

@@ -24,7 +24,8 @@ BEGIN
          OR a.user_id = ANY (analysis.users_shared(v_seen, v_shard)));
   v_share := analysis.share_with_login(v_shard, v_user);
   v_jobs := ARRAY(
-    SELECT l.o_job FROM analysis.locate_of(v_shard, p_jobs, analysis.own_submitters('{clinician,reviewer}')) l
+    SELECT l.o_job
+    FROM analysis.locate_of(v_shard, p_jobs, analysis.own_submitters(analysis.result_readers())) l
     CROSS JOIN LATERAL (
       SELECT k.user_id, k.outcome, k.condition_count FROM analysis.result k
       WHERE k.shard = v_shard AND k.period = l.o_period AND k.job_id = l.o_job OFFSET 0) r
@@ -75,7 +76,7 @@ BEGIN
     r.model, r.version, r.attempt, r.calls, r.call_ms
   FROM analysis.locate_of(
     v_shard, ARRAY(SELECT j::bigint FROM jsonb_array_elements_text(v_detail -> 'jobs') j),
-    analysis.own_submitters('{clinician,reviewer}')) l
+    analysis.own_submitters(analysis.result_readers())) l
   CROSS JOIN LATERAL (
     SELECT k.* FROM analysis.result k
     WHERE k.shard = v_shard AND k.period = l.o_period AND k.job_id = l.o_job OFFSET 0) r

@@ -14,7 +14,7 @@ actor QueueMonitor {
   private let database: ConnectionPool
   private let totalsLimit: Duration
   private let now: @Sendable () -> ContinuousClock.Instant
-  private var status: QueueStatus?
+  private(set) var status: QueueStatus?
   private var totals: QueueTotals?
   private var failure: (any Error)?
   private var callTimes = CallTimes()
@@ -38,9 +38,6 @@ actor QueueMonitor {
     self.now = now
     budget = LiveBudget(now: now)
   }
-
-  /// The status as it was read last, for whoever shows some numbers beside something else; nil where none is known.
-  var latest: QueueStatus? { status }
 
   /// The status and the totals as they are known; nothing of a database that does not answer, or that does not answer
   /// this login.
