@@ -9,12 +9,13 @@ import time
 
 import axe_playwright_python
 from axe_selenium_python import Axe
-from selenium import webdriver
 from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
+
+from chromium import browser, picture, show
 
 # Every page: its name, its path, its heading, and whether it is brought up to date while it is open.
 PAGES = [
@@ -114,32 +115,6 @@ faults = []
 
 def fault(where, what):
     faults.append(f"{where}: {what}")
-
-
-def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
-
-
-def show(driver, width, height, scheme):
-    driver.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
-    driver.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-
-
-def picture(driver, folder, name):
-    height = driver.execute_script("return document.documentElement.scrollHeight")
-    width = driver.execute_script("return window.innerWidth")
-    driver.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": min(height, 6000), "deviceScaleFactor": 1, "mobile": width < 600})
-    driver.save_screenshot(f"{folder}/{name}.png")
 
 
 def check_rules(driver, where):
