@@ -40,6 +40,11 @@ package struct QueueFixture: Sendable {
     return reached(by: conninfo + (role.map { " options='-c role=analysis_\($0)'" } ?? ""))
   }
 
+  /// A connection past that pooler, for who listens: a pooler passes no notification on.
+  package func listener() async throws -> Connection {
+    try await direct().database.connect(on: loop)
+  }
+
   // MARK: Questions
 
   /// The first column of a query that answers one row, as a whole number.

@@ -9,6 +9,8 @@ struct JobDetail: Sendable, Equatable {
   let summary: JobSummary
   /// The attempts that failed, in order.
   let attempts: [AttemptRecord]
+  /// The machine and process of each worker of these that is still known, by its number.
+  var workers: [Int64: String] = [:]
   /// The analysis; nil while there is none.
   var result: StoredResult?
   /// Whether there is an analysis that this login may not read.
@@ -23,6 +25,11 @@ struct JobDetail: Sendable, Equatable {
   var reference: String?
   /// By what the reading of its analysis is known, for whatever else is read with it; nil: it was not read.
   var reading: String?
+
+  /// The worker that had the job: its machine and process; its number where nothing else is known of it any more.
+  func worker(of attempt: AttemptRecord) -> String {
+    workers[attempt.worker] ?? "number \(attempt.worker)"
+  }
 }
 
 /// The worker that has a running job, as far as it is known.
@@ -47,6 +54,9 @@ struct JobHolder: Sendable, Equatable, RenamedColumns {
 
   /// Its machine and process; nil before its first sign of life.
   var name: String? { Self.name(host: host, pid: pid) }
+
+  /// The same for a person, who is told the number until then.
+  var text: String { name ?? "number \(worker)" }
 
   /// A worker's machine and process.
   static func name(host: String?, pid: Int?) -> String? {

@@ -1,6 +1,6 @@
 import PostgreSQL
 public import Queue
-public import Support
+import Support
 
 extension JobDirectory {
   /// How many jobs a page looks at in all shards that the filter does not mean. For each of them the database reads four
@@ -84,7 +84,7 @@ extension JobDirectory {
     }
   }
 
-  /// All that is kept of a job but what was found, in four statements and one for each shard; nil when there is no such
+  /// All that is kept of a job but what was found, in five statements and one for each shard; nil when there is no such
   /// job.
   func showWithoutResult(_ job: JobID) async throws(JobQueueError) -> JobDetail? {
     guard let location = try await shards.locations(of: [job])[job] else { return nil }
@@ -94,6 +94,13 @@ extension JobDirectory {
       SQLFunction("job_attempts", 2), key, as: [AttemptRecord].self,
       while: "reading the attempts of job \(job)"
     ).run(on: database)
+    let workers =
+      attempts.isEmpty
+      ? []
+      : try await Statement(
+        SQLFunction("attempt_workers", 2), key, as: [AttemptWorker].self,
+        while: "reading the workers of job \(job)"
+      ).run(on: database)
     let label = try await Statement(
       SQLFunction("job_label_of", 3),
       [.int16(location.shard), .int16(location.period.label), .int64(job.value)], as: JobLabel?.self,
@@ -112,8 +119,15 @@ extension JobDirectory {
         SQLFunction("job_holder", 2), key, as: JobHolder?.self, while: "reading who has job \(job)"
       ).run(on: database)
     return JobDetail(
-      summary: summary, attempts: attempts, result: nil, death: death, holder: holder, batch: label?.batch,
-      reference: label?.reference)
+      summary: summary, attempts: attempts,
+      workers: workers.reduce(into: [:]) { $0[$1.worker] = JobHolder.name(host: $1.host, pid: $1.pid) },
+      death: death, holder: holder, batch: label?.batch, reference: label?.reference)
+  }
+
+  private struct AttemptWorker: Decodable {
+    let worker: Int64
+    let host: String
+    let pid: Int
   }
 
   private struct JobLabel: Decodable {
@@ -121,18 +135,22 @@ extension JobDirectory {
     let reference: String?
   }
 
-  /// The analyses of jobs of a user; a job without one that this login may read is left out. That they are read is
-  /// recorded first.
+  /// The analyses of jobs; a job without one that this login may read is left out. That they are read is recorded
+  /// first, for each person whose they are.
   ///
-  /// - Parameter actor: who reads them, for the audit; nil for what the server knows itself.
-  public func results(
-    of jobs: [JobID], user: String, by actor: AuditActor? = nil
+  /// - Parameters:
+  ///   - jobs: The jobs of each user.
+  ///   - actor: who reads them, for the audit; nil for what the server knows itself.
+  func results(
+    of jobs: [String: [JobID]], by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> [JobID: StoredResult] {
     var results: [JobID: StoredResult] = [:]
-    for start in stride(from: 0, to: jobs.count, by: Self.resultsAtOnce) {
-      let part = jobs[start..<min(start + Self.resultsAtOnce, jobs.count)]
-      guard let reading = try await openResults(of: part, user: user, by: actor) else { continue }
-      results.merge(try await self.results(of: user, reading)) { $1 }
+    for (user, jobs) in jobs.sorted(by: { $0.key < $1.key }) {
+      for start in stride(from: 0, to: jobs.count, by: Self.resultsAtOnce) {
+        let part = jobs[start..<min(start + Self.resultsAtOnce, jobs.count)]
+        guard let reading = try await openResults(of: part, user: user, by: actor) else { continue }
+        results.merge(try await self.results(of: user, reading)) { $1 }
+      }
     }
     return results
   }

@@ -26,9 +26,8 @@ enum JobsPage {
         statements: 2 * context.shards.count + (question.filter.user == nil ? 0 : 1)
           + (question.like == nil ? 0 : context.shards.count + 1)
       ) { try await List.read(question, after: place, context.jobs, rights) })
-    // Of one user alone: who looks at a list of many is not there for what was found in each of them, and every reading
-    // is recorded for the person whose it is.
-    let mayRead = question.filter.user != nil ? try await context.has(JobReviews.roles) : false
+    // Not before it is asked for: every reading is recorded for the person whose it is.
+    let mayRead = try await context.has(JobReviews.roles)
     let showsFindings = mayRead && request.query[findings] != nil
     let results = showsFindings ? try await list.results(context) : nil
     let title = question.isOfAll ? nil : "Jobs: \(question.description.shortened(to: nameLength))"
@@ -217,9 +216,9 @@ extension JobsPage {
 
     /// What was found in those that have an analysis, which is recorded.
     func results(_ context: DashboardContext) async throws -> [JobID: StoredResult] {
-      let done = rows.map(\.job).filter { $0.state == .succeeded }
-      guard let user = done.first?.user else { return [:] }
-      return try await context.jobs.results(of: done.map(\.id), user: user, by: context.actor(reason: nil))
+      let done = Dictionary(grouping: rows.map(\.job).filter { $0.state == .succeeded }, by: \.user)
+      let jobs = done.mapValues { $0.map(\.id) }
+      return try await context.jobs.results(of: jobs, by: context.actor(reason: nil))
     }
 
     /// - Parameter results: What was found; nil where it is not shown.

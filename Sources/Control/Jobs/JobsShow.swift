@@ -42,7 +42,7 @@ extension JobDetail: Presentable {
     guard case .object(let members) = summary.json else { return .null }
     let more: JSONValue = [
       "batch": .text(batch?.description), "reference": .text(reference),
-      "attempt_errors": .array(attempts.map(\.json)), "result": result?.json ?? .null,
+      "attempt_errors": .array(attempts.map { $0.json(workers[$0.worker]) }), "result": result?.json ?? .null,
       "death": death?.json ?? .null, "holder": holder?.json ?? .null,
     ]
     guard case .object(let others) = more else { return .null }
@@ -75,7 +75,7 @@ extension JobDetail: Presentable {
   }
 
   private static func add(_ holder: JobHolder, to facts: inout Facts) {
-    facts.add("worker", [holder.name, "(\(holder.worker))"].compactMap { $0 }.joined(separator: " "))
+    facts.add("worker", holder.text)
     facts.add("version", holder.version)
     facts.add("worker started", Moment.short(holder.startedAt))
     facts.add("heard of", holder.heartbeatAgo.map { Moment.age($0) + " ago" })
@@ -116,7 +116,8 @@ extension JobDetail: Presentable {
     var table = Table([
       .init("ATTEMPT", alignment: .right), .init("AT"), .init("CLASS"),
       .init("CODE", shrinks: true), .init("CALLS", alignment: .right), .init("COUNTS"),
-      .init("ENDPOINT", shrinks: true, mayGo: true), .init("ERROR ID", shrinks: true, mayGo: true),
+      .init("WORKER", shrinks: true, mayGo: true), .init("ENDPOINT", shrinks: true, mayGo: true),
+      .init("ERROR ID", shrinks: true, mayGo: true),
       .init("MESSAGE", shrinks: true),
     ])
     for attempt in attempts {
@@ -124,8 +125,8 @@ extension JobDetail: Presentable {
         Cell(attempt.attempt), Cell(Moment.short(attempt.at)), Cell(attempt.failureClass),
         Cell([attempt.status.map(String.init), attempt.code].compactMap { $0 }.joined(separator: " ")),
         Cell(attempt.maybeCounted && attempt.calls > 0 ? "\(attempt.calls)?" : String(attempt.calls)),
-        attempt.consumed ? "yes" : "no", Cell(attempt.endpoint ?? ""), Cell(attempt.errorID ?? ""),
-        Cell(attempt.message ?? ""),
+        attempt.consumed ? "yes" : "no", Cell(worker(of: attempt)), Cell(attempt.endpoint ?? ""),
+        Cell(attempt.errorID ?? ""), Cell(attempt.message ?? ""),
       ])
     }
     return table
@@ -133,12 +134,13 @@ extension JobDetail: Presentable {
 }
 
 extension AttemptRecord {
-  fileprivate var json: JSONValue {
+  fileprivate func json(_ workerName: String?) -> JSONValue {
     [
       "attempt": .count(attempt), "at": .time(at), "class": .string(failureClass), "code": .text(code),
       "message": .text(message), "error_id": .text(errorID), "status": .count(status),
       "calls": .count(calls), "maybe_counted": .bool(maybeCounted), "counts": .bool(consumed),
       "endpoint": .text(endpoint), "worker": .string(String(worker)),
+      "worker_name": .text(workerName),
     ]
   }
 }

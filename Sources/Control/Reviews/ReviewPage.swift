@@ -136,7 +136,7 @@ extension JobReviews {
     let page = try await context.jobs.list(
       JobFilter(user: job.user, state: .succeeded), after: job.cursor, limit: mostEarlier)
     let results = try await context.jobs.results(
-      of: page.jobs.map(\.id), user: job.user, by: context.actor(reason: nil))
+      of: [job.user: page.jobs.map(\.id)], by: context.actor(reason: nil))
     let items = page.jobs.compactMap { job -> HTML? in
       results[job.id].map { result in
         """

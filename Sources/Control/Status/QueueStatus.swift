@@ -111,7 +111,9 @@ public struct QueueStatus: Sendable, Equatable {
     let open = waiting.value + inFlight
     let wait =
       waiting.value == 0 ? "nothing waits" : "\(waiting) \(waiting.value == 1 ? "job waits" : "jobs wait")"
-    guard state.name == .working else { return "\(state.sentence); \(wait)" }
+    guard state.name == .working else {
+      return "\(state.words.prefix(1).uppercased())\(state.words.dropFirst()); \(wait)"
+    }
     guard open > 0 else { return "Working: nothing waits" }
     guard let rate = rates.minute, let emptyIn else {
       return "Working: \(wait), \(inFlight) in workers' hands"
@@ -278,11 +280,6 @@ public struct QueueState: Sendable, Equatable, Decodable {
 
   /// `working`, `paused: ear jobs, the lamp is broken`.
   var words: String { name.rawValue + (why.map { ": \(printable($0))" } ?? "") }
-
-  /// The same as a sentence begins with it.
-  fileprivate var sentence: String {
-    name == .noWorker && why == nil ? "No worker lives" : words.prefix(1).uppercased() + words.dropFirst()
-  }
 
   private struct Columns: Decodable {
     let state: String

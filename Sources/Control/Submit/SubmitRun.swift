@@ -230,20 +230,18 @@ struct SubmitRun: Sendable {
   /// Reads what was found in the photos whose jobs succeeded.
   private func read(_ results: inout [SubmitResult], by reader: AuditActor) async -> (any Error)? {
     let succeeded = results.indices.filter { results[$0].state == .succeeded }
-    for (user, indices) in Dictionary(grouping: succeeded, by: { results[$0].item.user ?? "" })
-      .sorted(by: { ($0.value.first ?? 0) < ($1.value.first ?? 0) })
-    {
-      do {
-        let found = try await JobDirectory(database).results(
-          of: Set(indices.compactMap { results[$0].job }).sorted(), user: user, by: reader)
-        for index in indices {
-          results[index].finding = results[index].job.flatMap { found[$0] }.map { .found($0) } ?? .notShown
-        }
-      } catch {
-        return error
-      }
+    let jobs = Dictionary(grouping: succeeded) { results[$0].item.user ?? "" }.mapValues { indices in
+      Set(indices.compactMap { results[$0].job }).sorted()
     }
-    return nil
+    do {
+      let found = try await JobDirectory(database).results(of: jobs, by: reader)
+      for index in succeeded {
+        results[index].finding = results[index].job.flatMap { found[$0] }.map { .found($0) } ?? .notShown
+      }
+      return nil
+    } catch {
+      return error
+    }
   }
 }
 

@@ -90,7 +90,7 @@ struct WatchFindings: Sendable {
   /// - Throws: `permission` where the login may not read what was found.
   func requireRight() async throws {
     do {
-      _ = try await directory.results(of: [JobID(0)], user: "-")
+      _ = try await directory.results(of: ["-": [JobID(0)]])
     } catch {
       guard error.lacksRole else { throw error }
       throw CommandFailure(
@@ -101,13 +101,8 @@ struct WatchFindings: Sendable {
 
   /// What was found in the jobs of some events that are done.
   func results(of events: [QueueEvent]) async throws(JobQueueError) -> [JobID: StoredResult] {
-    var results: [JobID: StoredResult] = [:]
-    let done = events.filter { $0.kind == .done }
-    for (user, events) in Dictionary(grouping: done, by: { $0.user ?? "" }).sorted(by: { $0.key < $1.key }) {
-      let found = try await directory.results(of: events.compactMap(\.job), user: user, by: reader)
-      results.merge(found) { $1 }
-    }
-    return results
+    let done = Dictionary(grouping: events.filter { $0.kind == .done }) { $0.user ?? "" }
+    return try await directory.results(of: done.mapValues { $0.compactMap(\.job) }, by: reader)
   }
 }
 

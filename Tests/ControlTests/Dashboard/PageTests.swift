@@ -204,7 +204,7 @@ struct PageTests {
     try await withQueue { (queue) async throws in
       try await withDashboard(queue.pool) { (served) async throws in
         let text = try served.get("/").text
-        #expect(text.contains("<strong>No worker lives; nothing waits.</strong>"))
+        #expect(text.contains("<strong>No worker; nothing waits.</strong>"))
         #expect(
           text.matches(of: /nothing waits/).count == 1 && !text.contains("<td") && !text.contains("<dd>0"))
       }

@@ -63,6 +63,26 @@ struct FailedJobTests {
     }
   }
 
+  @Test("an attempt names its worker, by its number when nothing is known of it any more")
+  func attempted() async throws {
+    try await withQueue { queue in
+      try await queue.addUser("ann")
+      let job = JobID(try await kill(queue, ["ann"])[0])
+      let directory = JobDirectory(queue.pool)
+      let number = try #require(try await directory.show(job)?.attempts.first).worker
+      try await queue.execute(
+        """
+        INSERT INTO analysis.worker (shard, id, host, pid, version, started_at, heartbeat_at, in_flight)
+        VALUES (0, \(number), 'w1', 42, '1', now(), now(), 0)
+        """)
+      let known = try #require(try await directory.show(job))
+      #expect(known.worker(of: known.attempts[0]) == "w1 42")
+      try await queue.execute("DELETE FROM analysis.worker")
+      let gone = try #require(try await directory.show(job))
+      #expect(gone.worker(of: gone.attempts[0]) == "number \(number)")
+    }
+  }
+
   @Test("a running job names its worker and the endpoint of its type, to who sees its user's clinic")
   func holder() async throws {
     try await withQueue { queue in

@@ -139,7 +139,7 @@ struct QueueStateTests {
       (QueueState(.working), 120, 3, 41.0, "Working: 41 a second, empty in 3 s"),
       (QueueState(.working), 0, 0, 41.0, "Working: nothing waits"),
       (QueueState(.working), 1, 2, nil, "Working: 1 job waits, 2 in workers' hands"),
-      (QueueState(.noWorker), 44, 0, nil, "No worker lives; 44 jobs wait"),
+      (QueueState(.noWorker), 44, 0, nil, "No worker; 44 jobs wait"),
       (
         QueueState(.noWorker, why: "none takes on ear jobs"), 1, 0, 2.0,
         "No worker: none takes on ear jobs; 1 job waits"

@@ -86,7 +86,8 @@ struct JobViewTests {
       attempt: 2, at: Fixed.moment + 2, failureClass: "worker_lost", code: nil,
       message: "The worker was lost while the job was in its lease.", errorID: nil, status: nil, calls: 1,
       maybeCounted: true, consumed: false, endpoint: nil, worker: 8)
-    return JobDetail(summary: try summary(), attempts: [attempt, lost], result: result, death: nil)
+    return JobDetail(
+      summary: try summary(), attempts: [attempt, lost], workers: [7: "w1 42"], result: result, death: nil)
   }
 
   @Test("an analysed job with its conditions and failed attempts; 0.7999 is 79% and orange")
@@ -113,9 +114,9 @@ struct JobViewTests {
         Tonsillitis         79%  orange
         Normal               5%  normal
 
-        ATTEMPT  AT                    CLASS        CODE  CALLS  COUNTS  ENDPOINT  ERROR ID  MESSAGE
-              1  2026-10-01 00:00:01Z  server       503       1  yes     main      e-17      HTTP 503
-              2  2026-10-01 00:00:02Z  worker_lost           1?  no                          The worker was lost while the job was in its lease.
+        ATTEMPT  AT                    CLASS        CODE  CALLS  COUNTS  WORKER    ENDPOINT  ERROR ID  MESSAGE
+              1  2026-10-01 00:00:01Z  server       503       1  yes     w1 42     main      e-17      HTTP 503
+              2  2026-10-01 00:00:02Z  worker_lost           1?  no      number 8                      The worker was lost while the job was in its lease.
 
         """)
   }
@@ -129,10 +130,10 @@ struct JobViewTests {
         [
           #""attempt_errors":[{"attempt":1,"at":"2026-10-01T00:00:01.250Z","class":"server","code":null,"#,
           #""message":"HTTP 503","error_id":"e-17","status":503,"calls":1,"maybe_counted":false,"counts":true,"#,
-          #""endpoint":"main","worker":"7"},{"attempt":2,"at":"2026-10-01T00:00:02.250Z","#,
+          #""endpoint":"main","worker":"7","worker_name":"w1 42"},{"attempt":2,"at":"2026-10-01T00:00:02.250Z","#,
           #""class":"worker_lost","code":null,"message":"The worker was lost while the job was in its lease.","#,
           #""error_id":null,"status":null,"calls":1,"maybe_counted":true,"counts":false,"endpoint":null,"#,
-          #""worker":"8"}],"result":{"analysis":"a-1","answered_at":null,"#,
+          #""worker":"8","worker_name":null}],"result":{"analysis":"a-1","answered_at":null,"#,
           #""finished_at":"2026-10-01T00:00:02.250Z","serious":true,"consult":null,"#,
           #""endpoint_serious":true,"endpoint_consult":false,"conditions":["#,
           #"{"id":"tonsillitis","name":"Tonsillitis","confidence":0.7999,"percentage":"79%","band":"orange","#,
@@ -166,7 +167,7 @@ struct JobViewTests {
     #expect(
       Fixed.text(detail).hasSuffix(
         """
-        worker          w1 42 (77)
+        worker          w1 42
         version         1.0
         worker started  2026-10-01 00:00:00Z
         heard of        3 s ago
@@ -183,7 +184,7 @@ struct JobViewTests {
       worker: 77, host: nil, pid: nil, version: nil, startedAt: nil, heartbeatAgo: nil,
       deadline: Fixed.moment,
       endpoints: [])
-    #expect(Fixed.text(detail).contains("worker      (77)\nheld until  "))
+    #expect(Fixed.text(detail).contains("worker      number 77\nheld until  "))
   }
 
   @Test("a job without a finding says so")

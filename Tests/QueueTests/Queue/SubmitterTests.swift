@@ -150,7 +150,7 @@ struct SubmitterTests {
   func coalescedNotification() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let connection = try await queue.database.connect(on: queue.loop)
+      let connection = try await queue.listener()
       let notifications = try await connection.listen("analysis_jobs")
       let submitter = Submitter(queue.pool, limits: SubmitLimits(notifyInterval: .seconds(3600)))
       func tell(_ word: String) async throws {
@@ -183,7 +183,7 @@ struct SubmitterTests {
   func laterNotification() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let connection = try await queue.database.connect(on: queue.loop)
+      let connection = try await queue.listener()
       var notifications = try await connection.listen("analysis_jobs").makeAsyncIterator()
       let other = try await queue.database.connect(on: queue.loop)
       try await other.execute(script: "BEGIN; SELECT analysis.wake_workers(7::smallint)")
@@ -204,7 +204,7 @@ struct SubmitterTests {
   @Test("Workers are woken by a transaction when it commits, and 10 ms apart at least")
   func notificationInTransaction() async throws {
     try await withQueue { queue async throws in
-      let connection = try await queue.database.connect(on: queue.loop)
+      let connection = try await queue.listener()
       var notifications = try await connection.listen("analysis_jobs").makeAsyncIterator()
       let other = try await queue.database.connect(on: queue.loop)
       let wake = "SELECT analysis.wake_workers(3::smallint)::text"
@@ -231,7 +231,7 @@ struct SubmitterTests {
   func notification() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let connection = try await queue.database.connect(on: queue.loop)
+      let connection = try await queue.listener()
       let notifications = try await connection.listen("analysis_jobs")
       try await queue.submit((1...5).map { queue.submission("clinic", $0) })
       _ = try await queue.pool.query("SELECT pg_notify('analysis_jobs', 'end')")

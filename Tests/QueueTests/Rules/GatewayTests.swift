@@ -122,7 +122,7 @@ struct GatewayTests {
           """, [.text(key)]
         ).single().boolIfPresent("o_woken")
       }
-      let connection = try await queue.database.connect(on: queue.loop)
+      let connection = try await queue.listener()
       var notifications = try await connection.listen("analysis_jobs").makeAsyncIterator()
       try await queue.execute("SELECT setval('analysis.woken_at', 1)")
       #expect(try await woken(key: "first") == true)

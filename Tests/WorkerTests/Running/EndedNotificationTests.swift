@@ -12,7 +12,7 @@ struct EndedNotificationTests {
   private func heard(
     _ queue: QueueFixture, _ body: () async throws -> Void
   ) async throws -> [String] {
-    let listener = try await queue.database.connect(on: queue.loop)
+    let listener = try await queue.listener()
     let notifications = try await listener.listen("analysis_ended")
     try await body()
     try await queue.execute("NOTIFY analysis_ended, 'over'")

@@ -101,6 +101,16 @@ END $$;
 COMMENT ON FUNCTION analysis.job_attempts IS
   'Answers the failed attempts of a job, in order.';
 
+-- The workers of these attempts, as far as they are still known.
+CREATE OR REPLACE FUNCTION analysis.attempt_workers(p_shard smallint, p_job bigint)
+RETURNS TABLE (o_worker bigint, o_host text, o_pid int)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT w.id, w.host, w.pid FROM analysis.worker w
+  WHERE w.shard = p_shard AND w.id IN (SELECT a.worker_id FROM analysis.job_attempts(p_shard, p_job) a)
+$$;
+COMMENT ON FUNCTION analysis.attempt_workers IS
+  'Answers the workers of a job''s failed attempts by machine and process, where they are still known.';
+
 -- Why a job is dead.
 CREATE OR REPLACE FUNCTION analysis.job_death(p_shard smallint, p_job bigint) RETURNS SETOF analysis.dead
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -31,8 +31,8 @@ LANGUAGE sql IMMUTABLE AS $$
     ('jobs',
       ARRAY[
         'list_jobs', 'list_dead', 'job_holder', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts',
-        'job_death', 'deaths_of', 'failure_groups', 'period_text', 'list_batches', 'batch_counts',
-        'batch_causes', 'find_jobs', 'job_label_of', 'watch', 'queue_state'],
+        'attempt_workers', 'job_death', 'deaths_of', 'failure_groups', 'period_text', 'list_batches',
+        'batch_counts', 'batch_causes', 'find_jobs', 'job_label_of', 'watch', 'queue_state'],
       '{}'),
     ('reviews',
       ARRAY[
