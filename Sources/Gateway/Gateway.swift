@@ -11,9 +11,9 @@ public final class Gateway: Sendable {
   let configuration: GatewayConfiguration
   let database: ConnectionPool
   let users: KnownUsers
-  let rate: RateLimit
+  let rate: RateLimit<UserKey>
   /// Readings that the audit records.
-  let readings: RateLimit
+  let readings: RateLimit<UserKey>
   /// Photos that come in or are being stored.
   let uploads = OpenByUser(atMost: 8)
   /// Photos that are being read, or sent to apps.

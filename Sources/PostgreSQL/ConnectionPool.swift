@@ -13,6 +13,7 @@ public actor ConnectionPool: Queryable {
   public nonisolated let size: Int
 
   private let reconnect: ReconnectPolicy
+  private let longestLife: Duration?
   private let gate: TurnGate
   private var idle: [Connection] = []
   private var lastID: UInt64 = 0
@@ -24,15 +25,18 @@ public actor ConnectionPool: Queryable {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   /// A pool; nothing is connected before the first call.
+  ///
+  /// - Parameter longestLife: How old a connection becomes, but for the call that has it then; nil for any age.
   public init(
     _ configuration: ConnectionConfiguration = ConnectionConfiguration(), on loop: EventLoop, size: Int = 4,
-    reconnect: ReconnectPolicy = .failAtOnce
+    reconnect: ReconnectPolicy = .failAtOnce, longestLife: Duration? = nil
   ) {
     precondition(size > 0, "A pool has at least one connection.")
     self.configuration = configuration
     self.loop = loop
     self.size = size
     self.reconnect = reconnect
+    self.longestLife = longestLife
     gate = TurnGate(capacity: size)
   }
 
@@ -68,12 +72,23 @@ public actor ConnectionPool: Queryable {
   /// Takes a connection back; one that is lost, or still holds something of its user's, is closed.
   public func giveBack(_ scope: ConnectionScope) async {
     let connection = scope.connection
-    if connection.isUsable, connection.condition.isClean, !isClosed {
+    if connection.isUsable, connection.condition.isClean, !isClosed, !isOld(connection) {
       idle.append(connection)
     } else {
       await connection.close()
     }
     gate.leave()
+  }
+
+  private func isOld(_ connection: Connection) -> Bool {
+    longestLife.map { EventLoop.now - connection.madeAt >= $0 } ?? false
+  }
+
+  /// Closes a connection at the end of its life; one that is lent is closed when it comes back.
+  private func retire(_ connection: Connection) {
+    guard let index = idle.firstIndex(where: { $0 === connection }) else { return }
+    idle.remove(at: index)
+    connection.assumeIsolated { $0.close() }
   }
 
   private var closedError: PostgreSQLError {
@@ -122,7 +137,15 @@ public actor ConnectionPool: Queryable {
       do throws(PostgreSQLError) {
         let limit = min(until, EventLoop.now + configuration.connectTimeout)
         let connection = try await Connection.connect(configuration, on: loop, until: limit, settled: until)
-        guard isClosed else { return connection }
+        guard isClosed else {
+          if let longestLife {
+            _ = loop.schedule(after: longestLife) { [weak self, weak connection] in
+              guard let connection else { return }
+              self?.assumeIsolated { $0.retire(connection) }
+            }
+          }
+          return connection
+        }
         await connection.close()
         throw closedError
       } catch {

@@ -42,7 +42,8 @@ struct CoverageTests {
     let count =
       Set(SQLAttack.all.map(\.sql)).count + AnswerAttack.all.count + AddressAttackTests.attacks.count
       + RouteAttack.all.count + MonitoringAttack.all.count + DashboardAttack.onLoopback.count
-      + DashboardAttack.withoutToken.count + GatewayAttack.all.count + PictureAttack.all.count
+      + DashboardAttack.withoutToken.count + DashboardAttack.onLogIn.count + GatewayAttack.all.count
+      + PictureAttack.all.count
       + KeptEndTamperingTests.tamperings.count
     #expect(count >= 120, "\(count)")
   }

@@ -11,7 +11,7 @@ struct RateLimitTests {
 
   @Test("A minute's worth may come at once, then as much as is paid back; another user is not held up")
   func bursts() {
-    let limit = RateLimit(eachMinute: 6)
+    let limit = RateLimit<UserKey>(eachMinute: 6)
     for _ in 0..<6 { #expect(limit.take(1, ann, at: now) == nil) }
     #expect(limit.take(1, ann, at: now) == .seconds(10))
     #expect(limit.take(1, bob, at: now) == nil)
@@ -25,7 +25,7 @@ struct RateLimitTests {
 
   @Test("In no minute comes more than twice what may come", arguments: [1, 7, 60])
   func longRun(rate: Int) {
-    let limit = RateLimit(eachMinute: rate)
+    let limit = RateLimit<UserKey>(eachMinute: rate)
     var taken: [Int] = []
     for second in 0..<600 {
       for _ in 0..<3 where limit.take(1, ann, at: now + .seconds(second)) == nil { taken.append(second) }
@@ -38,7 +38,7 @@ struct RateLimitTests {
 
   @Test("What was taken for nothing is given back")
   func givenBack() {
-    let limit = RateLimit(eachMinute: 2)
+    let limit = RateLimit<UserKey>(eachMinute: 2)
     for _ in 0..<10 {
       #expect(limit.take(1, ann, at: now) == nil)
       limit.giveBack(1, ann)
@@ -69,10 +69,10 @@ struct RateLimitTests {
 
   @Test("A question costs a tenth, and without a limit nothing is counted")
   func shares() {
-    let limit = RateLimit(eachMinute: 1)
+    let limit = RateLimit<UserKey>(eachMinute: 1)
     for _ in 0..<10 { #expect(limit.take(0.1, ann, at: now) == nil) }
     #expect(limit.take(0.1, ann, at: now) != nil)
-    let none = RateLimit(eachMinute: nil)
+    let none = RateLimit<UserKey>(eachMinute: nil)
     for _ in 0..<10_000 { #expect(none.take(1, ann, at: now) == nil) }
   }
 }

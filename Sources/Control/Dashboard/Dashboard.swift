@@ -11,7 +11,9 @@ struct Dashboard: Sendable {
   /// How many browsers receive changes at once; a further one asks by itself.
   static let listeners = 32
 
-  private let context: DashboardContext
+  /// Where browsers listen.
+  static let eventsPath = "/events"
+
   private let skin: Skin
   private let door: Door
   private let feed: LiveFeed
@@ -22,11 +24,10 @@ struct Dashboard: Sendable {
 
   /// The dashboard of a queue, with the looks of a product.
   init(
-    _ context: DashboardContext, _ rule: Door.Rule, skin: Skin = .usual, below basePath: String = "",
+    _ rule: Door.Rule, skin: Skin = .usual, below basePath: String = "",
     pages: [DashboardPage] = DashboardPage.all, actions: [DashboardAction] = DashboardAction.all,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
-    self.context = context
     self.skin = skin
     self.pages = pages
     self.actions = actions
@@ -36,6 +37,9 @@ struct Dashboard: Sendable {
     let pause = QueueMonitor.statusAge + .milliseconds(250)
     feed = LiveFeed(atMost: Self.listeners) { try await Task.sleep(for: pause) }
   }
+
+  /// Whether a reader has to show something first.
+  var asksWhoReads: Bool { door.asksWhoReads }
 
   /// The events of `routes`, for the server to end them when it stops.
   var events: HTTPEvents { feed.events }
@@ -55,23 +59,23 @@ struct Dashboard: Sendable {
       HTTPRoute("/live.js") { .file("text/javascript; charset=utf-8", LiveScript.javaScript) },
       HTTPRoute(ReviewScript.path) { .file("text/javascript; charset=utf-8", ReviewScript.javaScript) },
       HTTPRoute(.get, JobPicture.path) { request in
-        await answer(request, .jobs, JobPicture.roles) { _ in try await JobPicture.answer(request, context) }
+        await answer(request, .jobs, JobPicture.roles) { try await JobPicture.answer(request, $0.context) }
       },
       HTTPRoute(Skin.logoPath) { skin.logo.map { .picture($0) } ?? .text(404, "There is no logo.") },
       HTTPRoute(.get, PictureFiles.user) { request in
-        await answer(request, .usage, PictureFiles.userRoles) { _ in
-          try await PictureFiles.answerUser(request, context)
+        await answer(request, .usage, PictureFiles.userRoles) {
+          try await PictureFiles.answerUser(request, $0.context)
         }
       },
       HTTPRoute(.get, PictureFiles.logo) { request in
-        await answer(request, .usage, PictureFiles.logoRoles) { _ in
-          try await PictureFiles.answerLogo(request, context)
+        await answer(request, .usage, PictureFiles.logoRoles) {
+          try await PictureFiles.answerLogo(request, $0.context)
         }
       },
-      HTTPRoute(.get, "/events") { request in await answer(request, nil) { _ in feed.answer() } },
+      HTTPRoute(.get, Self.eventsPath) { request in await answer(request, nil) { _ in feed.answer() } },
     ]
     let routes = (files + doorRoutes + pages.map(route) + actions.flatMap(routes)).map { $0.below(basePath) }
-    guard door.asksForToken else { return routes }
+    guard door.isBehindTLS else { return routes }
     return routes.map { route in
       var route = route
       route.answersAnyName = true
@@ -82,7 +86,7 @@ struct Dashboard: Sendable {
   private func route(_ page: DashboardPage) -> HTTPRoute {
     HTTPRoute(.get, page.path) { request in
       await answer(request, page.section, page.roles) { session in
-        let context = context.visited(by: request)
+        let context = session.context.visited(by: request)
         if page.path == Section.overview.path, !context.visit.isLive,
           let first = await sections(context).first, first != page.section
         {
@@ -91,7 +95,7 @@ struct Dashboard: Sendable {
         let shown = try await page.render(request, context)
         // What brings a page up to date takes no message away.
         let message = context.visit.isLive ? nil : door.takeMessage(of: session)
-        return await show(shown, page.section, message, context, request.query)
+        return await show(shown, page.section, to: session, message, context, request.query)
       }
     }
   }
@@ -99,13 +103,14 @@ struct Dashboard: Sendable {
   private func routes(_ action: DashboardAction) -> [HTTPRoute] {
     let form = HTTPRoute(.get, action.path) { request in
       await answer(request, action.section, action.roles) { session in
-        try await context.require(action.roles)
-        let confirmation = try await action.confirm(request, context)
+        try await session.context.require(action.roles)
+        let confirmation = try await action.confirm(request, session.context)
         let address = HTML.address(request.path, request.query.pairs.map { ($0.name, $0.value) })
         let html = confirmation.form(at: address, token: session.token)
         // One form may lead to the next, which says what came of it.
         let message = door.takeMessage(of: session)
-        return await show(Page(title: confirmation.title, content: html), action.section, message)
+        return await show(
+          Page(title: confirmation.title, content: html), action.section, to: session, message)
       }
     }
     let done = HTTPRoute(.post, action.path) { request in
@@ -113,13 +118,13 @@ struct Dashboard: Sendable {
         try door.checkForm(request, of: session)
         let outcome: DashboardAction.Outcome
         do {
-          outcome = try await action.perform(request, context)
+          outcome = try await action.perform(request, session.context)
         } catch {
           // A part of it may have been done.
-          await context.forget()
+          await session.context.forget()
           throw error
         }
-        await context.forget()
+        await session.context.forget()
         door.keep(outcome.message, for: session)
         return redirect(to: outcome.path)
       }
@@ -129,24 +134,25 @@ struct Dashboard: Sendable {
 
   // MARK: - Answers
 
-  /// Answers a request of somebody who may read; of anybody else it asks for the token.
+  /// Answers a request of somebody who may read; anybody else has to log in.
   private func answer(
     _ request: HTTPRequest, _ section: Section?, _ roles: [DatabaseRole] = [],
     _ make: (Door.Session) async throws -> HTTPAnswer
   ) async -> HTTPAnswer {
     do {
-      guard let session = try door.session(request) else { return redirect(to: Self.logInPath) }
+      guard let session = try await door.session(request) else { return redirect(to: Self.logInPath) }
       var answer: HTTPAnswer
       do {
         try Self.checkText(request)
         answer = try await make(session)
       } catch {
-        answer = await show(failure: error, section, roles)
+        let failure = await PageFailure(error, needing: roles, session.context)
+        answer = await show(failure.page, section, to: session)
       }
       if let cookie = session.setCookie { answer.headers.append(cookie) }
       return answer
     } catch {
-      return await show(error.page, nil)
+      return outside(error.page)
     }
   }
 
@@ -161,13 +167,15 @@ struct Dashboard: Sendable {
   }
 
   private func show(
-    _ page: Page, _ section: Section?, _ message: Message? = nil, _ visited: DashboardContext? = nil,
-    _ query: FormValues = FormValues()
+    _ page: Page, _ section: Section?, to session: Door.Session, _ message: Message? = nil,
+    _ visited: DashboardContext? = nil, _ query: FormValues = FormValues()
   ) async -> HTTPAnswer {
+    let context = visited ?? session.context
     let frame = Frame(
-      skin: skin, section: section, sections: await sections(visited ?? context), foot: foot,
-      message: message,
-      age: visited?.visit.age, query: query)
+      skin: skin, section: section, sections: await sections(context),
+      foot: "<p>Shown as login \(context.login) in database \(context.databaseName).</p>",
+      logOut: door.asksWhoReads ? session.token : nil, message: message, age: visited?.visit.age, query: query
+    )
     return .page(frame.html(page), page.status, below: basePath)
   }
 
@@ -180,49 +188,45 @@ struct Dashboard: Sendable {
     }
   }
 
-  private func show(failure: any Error, _ section: Section?, _ roles: [DatabaseRole]) async -> HTTPAnswer {
-    await show(await PageFailure(failure, needing: roles, context).page, section)
-  }
-
-  private var foot: HTML {
-    var foot: HTML = "<p>Shown as login \(context.login) in database \(context.databaseName).</p>"
-    if door.asksForToken { foot += "<p><a href=\"\(Self.logOutPath)\">Log out</a></p>" }
-    return foot
-  }
-
   // MARK: - Logging in
 
   private static let logInPath = "/log-in"
-  private static let logOutPath = "/log-out"
 
   private var doorRoutes: [HTTPRoute] {
-    guard door.asksForToken else { return [] }
+    guard door.asksWhoReads else { return [] }
     return [
-      HTTPRoute(.get, Self.logInPath) { _ in outside(LogInPage.page()) },
+      HTTPRoute(.get, Self.logInPath) { request in logInPage(request) },
       HTTPRoute(.post, Self.logInPath) { request in
         do throws(PageFailure) {
           var answer = redirect(to: Section.overview.path)
-          answer.headers.append(try door.logIn(request))
+          answer.headers.append(try await door.logIn(request))
           return answer
         } catch {
-          return outside(LogInPage.page(after: error))
+          return logInPage(request, after: error)
         }
       },
-      HTTPRoute(.get, Self.logOutPath) { request in
-        await answer(request, nil) { session in await show(LogInPage.logOut(session.token), nil) }
-      },
-      HTTPRoute(.post, Self.logOutPath) { request in
+      HTTPRoute(.post, Frame.logOutPath) { request in
         await answer(request, nil) { session in
           try door.checkForm(request, of: session)
           var answer = redirect(to: Self.logInPath)
-          answer.headers.append(door.logOut(session))
+          answer.headers.append(await door.logOut(session))
           return answer
         }
       },
     ]
   }
 
-  /// A page for somebody who has not shown the token: it says nothing of the database.
+  private func logInPage(_ request: HTTPRequest, after failure: PageFailure? = nil) -> HTTPAnswer {
+    let (page, setCookie) = door.logInPage(request, after: failure)
+    var answer = outside(page)
+    if let setCookie { answer.headers.append(setCookie) }
+    return answer
+  }
+
+  /// Forgets the logins whose sessions are over, or all of them; to be called from time to time, and at the end.
+  func forgetLogins(all: Bool = false) async { await door.forgetLogins(all: all) }
+
+  /// A page for somebody who has not logged in: it says nothing of the database.
   private func outside(_ page: Page) -> HTTPAnswer {
     .page(Frame(skin: skin, foot: "").html(page), page.status, below: basePath)
   }

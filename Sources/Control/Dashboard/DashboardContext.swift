@@ -5,7 +5,7 @@ import Support
 
 /// What pages and actions work with.
 struct DashboardContext: Sendable {
-  /// The database, as the login that started the dashboard.
+  /// The database, as the login that started the dashboard or logged in to it.
   let database: ConnectionPool
   /// What all pages show at the bottom: as whom they were read, and of which database.
   let login: String
@@ -73,8 +73,21 @@ struct DashboardContext: Sendable {
   /// - Throws: What the database said last, where it does not answer.
   func queue() async throws -> QueueView { try await monitor.current(for: visit) }
 
-  /// The queue as it was read last, without asking: `serve` reads it every ten seconds. Nil where this login may not.
-  func latestStatus() async -> QueueStatus? { await monitor.status }
+  /// Whether a reader has logged in with the login.
+  var isOfReader: Bool { database.configuration.login != nil }
+
+  /// What to do for other rights than the login's.
+  var otherRights: String {
+    isOfReader ? "Log in with another login that may." : "Start another dashboard as a login that may."
+  }
+
+  /// The queue as it was read last, without asking: `serve` reads it every ten seconds as its own login. Nil where this login
+  /// may not.
+  func latestStatus() async -> QueueStatus? {
+    guard isOfReader else { return await monitor.status }
+    guard (try? await has(CommandRoles.roles(for: "status"))) == true else { return nil }
+    return try? await queue().status
+  }
 
   /// What was read a moment ago by whichever browser, or is read now.
   func value<Value>(of reading: Reading<Value>) async throws -> Value { try await aged(reading).value }
@@ -107,7 +120,7 @@ struct DashboardContext: Sendable {
   /// Refuses a login that has none of some roles, before it fills in a form.
   func require(_ roles: [DatabaseRole]) async throws {
     let login = try await login()
-    guard login.has(anyOf: roles) else { throw PageFailure(login, lacks: roles) }
+    guard login.has(anyOf: roles) else { throw PageFailure(login, lacks: roles, self) }
   }
 
   /// Who is logged in, with the roles that the login had at most so long ago.

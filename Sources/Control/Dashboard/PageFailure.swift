@@ -69,11 +69,11 @@ struct Message: Sendable {
 
 extension PageFailure {
   /// A login may not read a page for which it needs any of some roles.
-  init(_ login: DatabaseLogin, lacks roles: [DatabaseRole]) {
+  init(_ login: DatabaseLogin, lacks roles: [DatabaseRole], _ context: DashboardContext) {
     let (message, advice) = login.refusal(of: "this page", needing: roles)
     self.init(
       status: 403, title: "Not allowed", message: message,
-      advice: advice + " Start another dashboard as a login that may.")
+      advice: "\(advice) \(context.otherRights)")
   }
 
   /// What an error of the modules below means for whoever reads the page. A right that the login lacks is named, with
@@ -83,11 +83,9 @@ extension PageFailure {
       self = failure
       return
     }
-    let server =
-      error as? PostgreSQLError ?? (error as? JobQueueError)?.underlying as? PostgreSQLError
-      ?? (error as? ReportsError)?.underlying as? PostgreSQLError
+    let server = PostgreSQLError.within(error)
     if server?.lacksRole == true, let login = try? await context.login() {
-      self.init(login, lacks: roles)
+      self.init(login, lacks: roles, context)
       return
     }
     let (message, advice): (String, String?) =
@@ -114,5 +112,13 @@ extension PageFailure {
     }
     if (error as? ReportsError)?.code == .unreachable { return (503, "The database is away") }
     return (500, "The page could not be made")
+  }
+}
+
+extension PostgreSQLError {
+  /// What the server said, of an error of the modules below.
+  static func within(_ error: any Error) -> PostgreSQLError? {
+    error as? PostgreSQLError ?? (error as? JobQueueError)?.underlying as? PostgreSQLError
+      ?? (error as? ReportsError)?.underlying as? PostgreSQLError
   }
 }

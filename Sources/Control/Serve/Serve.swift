@@ -15,7 +15,7 @@ enum ServeCommand {
     "listen-from-anywhere", environment: "ANALYSIS_LISTEN_FROM_ANYWHERE", key: "listen-from-anywhere",
     help:
       "Allow --listen at an address that other machines reach; nobody is asked for a password there. The dashboard "
-      + "is served there only with --token-file and --behind-tls.")
+      + "is served there only with --behind-tls, and --log-in or --token-file.")
   static let tokenFile = Option<String?>(
     "token-file", .path, environment: "ANALYSIS_TOKEN_FILE", key: "token-file",
     help:
@@ -25,7 +25,12 @@ enum ServeCommand {
     "behind-tls", environment: "ANALYSIS_BEHIND_TLS", key: "behind-tls",
     help:
       "Say that browsers reach the dashboard by HTTPS alone, through a proxy that passes on the Host header. Needs "
-      + "--token-file.")
+      + "--log-in or --token-file.")
+  static let logIn = Flag(
+    "log-in", environment: "ANALYSIS_LOG_IN", key: "log-in",
+    help:
+      "Have each reader log in with a login of the database and its password, and see and change what that login may. "
+      + "Where --listen is no loopback it needs --behind-tls.")
   static let basePath = Option<String?>(
     "base-path", .basePath, environment: "ANALYSIS_BASE_PATH", key: "base-path",
     help:
@@ -37,10 +42,16 @@ enum ServeCommand {
     abstract: "Serve the dashboard, the queue's metrics and its health by HTTP, until it is stopped.",
     discussion: """
       The dashboard is at /: what waits and runs, jobs, failures, batches, workers, usage, and the audit, as far as \
-      the login that started this may see them. Each change is confirmed, and the audit names that login. Who needs \
-      other rights starts another one. Every user of this machine can read it and act as the login. For other \
-      machines, --token-file and --behind-tls are needed: a browser shows the token once and then has a cookie for \
-      8 hours.
+      the login that started this may see them. Each change is confirmed, and the audit names that login. Every user of \
+      this machine can read it and act as the login. For other machines, --behind-tls is needed, and --token-file or \
+      --log-in: a browser shows the token once and then has a cookie for 8 hours.
+
+      With --log-in readers enter a login of the database and its password, and each sees, changes and is named in the \
+      audit as that login. The server has to ask for the password (scram-sha-256), and the proxy to set \
+      X-Forwarded-Proto to https, and X-Forwarded-For. A session ends after 30 minutes without use, with the browser, \
+      by Log out, when this stops, and within a minute where the login is dropped or has another password or no role. \
+      The password is kept in memory that long. There are at most 24 logins at once, with two connections each that \
+      are at most 30 s old, and 6 wrong passwords a minute for a login, 30 from an address.
 
       The page of usage shows beside each user their photo, as far as users prefetch-photos has put it into the folder \
       of --url-cache (nothing is fetched for a page), else the logo of their clinic, else their initials. Photos and \
@@ -60,16 +71,18 @@ enum ServeCommand {
       Example(
         "analysisctl serve --token-file dashboard.token --behind-tls",
         "For a proxy on this machine that browsers reach by HTTPS."),
+      Example("analysisctl serve --log-in --behind-tls", "The same, for many logins at one address."),
       Example("analysisctl serve --base-path /queue", "The dashboard at http://127.0.0.1:8080/queue/."),
     ],
     inputs: [
-      listen, fromAnywhere, tokenFile, behindTLS, basePath, KeyFileOption.path, RemoteImageOptions.hosts,
+      listen, fromAnywhere, tokenFile, logIn, behindTLS, basePath, KeyFileOption.path,
+      RemoteImageOptions.hosts,
       RemoteImageOptions.cache, RemoteImageOptions.cacheSize,
     ],
     exitCodes: [.done, .usage, .unreadableInput, .unreachable, .tryLater, .permission], keepsEnd: false
   ) { context in
     let address = try context[listen]
-    let token = try await token(context)
+    let readers = try await readers(context, at: address)
     let basePath = try context[basePath] ?? ""
     let keys = try await KeyFileOption.read(context)
     let remote = try RemoteImageArguments(context)
@@ -84,7 +97,7 @@ enum ServeCommand {
       let pages = pages(monitor, session.loop).routes
       return try await remote.withCache(session, keys: keys, isNeeded: remote.cache != nil && keys != nil) {
         photos in
-        let dashboard = try await dashboard(session, monitor, address, token, basePath, keys, photos)
+        let dashboard = try await dashboard(session, monitor, readers, basePath, keys, photos)
         let server = try rule.serve(
           address, pages + (dashboard?.routes ?? []), bounds: Dashboard.bounds, events: dashboard?.events)
         session.console.say(
@@ -95,12 +108,16 @@ enum ServeCommand {
         service.ready()
         // A step of the history is ten seconds long.
         let keeper = Task {
-          while (try? await Task.sleep(for: .seconds(10))) != nil { await monitor.keepHistory() }
+          while (try? await Task.sleep(for: .seconds(10))) != nil {
+            await monitor.keepHistory()
+            await dashboard?.forgetLogins()
+          }
         }
         await session.interruption.asked()
         keeper.cancel()
         service.stopping()
         await server.stop()
+        await dashboard?.forgetLogins(all: true)
         return .done
       }
     }
@@ -122,24 +139,36 @@ enum ServeCommand {
 
   /// The dashboard; none where others reach the address and no token protects it.
   private static func dashboard(
-    _ session: ControlSession, _ monitor: QueueMonitor, _ address: ListenAddress, _ token: Secret?,
-    _ basePath: String, _ keys: KeyRing?, _ photos: RemoteImageCache?
+    _ session: ControlSession, _ monitor: QueueMonitor, _ readers: Readers, _ basePath: String,
+    _ keys: KeyRing?, _ photos: RemoteImageCache?
   ) async throws -> Dashboard? {
-    guard token != nil || address.isLoopback else { return nil }
     let owner = session.context.dependencies.owner()
     let decoders = ImageDecoders(slots: 1)
     let product = session.context.product
-    let context = try await DashboardContext(
-      session.database, monitor, owner: owner, reviewsRefusal: product?.refusal(of: .reviews),
-      openPicture: { try await opened($0, keys) },
-      openPhoto: { url in
-        guard let photo = await photos?.kept(url) else { return nil }
-        // Nobody has judged yet whether it is a picture, and what else is in it.
-        return try? await decoders.clean(photo, limits: Self.photoLimits).bytes
-      })
+    let context = { @Sendable (database: ConnectionPool, monitor: QueueMonitor) in
+      try await DashboardContext(
+        database, monitor, owner: owner, reviewsRefusal: product?.refusal(of: .reviews),
+        openPicture: { try await opened($0, keys) },
+        openPhoto: { url in
+          guard let photo = await photos?.kept(url) else { return nil }
+          // Nobody has judged yet whether it is a picture, and what else is in it.
+          return try? await decoders.clean(photo, limits: Self.photoLimits).bytes
+        })
+    }
+    let rule: Door.Rule
+    switch readers {
+    case .none: return nil
+    case .thisMachine: rule = .thisMachine(try await context(session.database, monitor))
+    case .token(let token): rule = .token(token, try await context(session.database, monitor))
+    case .logins(let isBehindTLS):
+      rule = .logins(
+        DatabaseLogins(isBehindTLS: isBehindTLS, session.database, warn: session.console.say) {
+          try await context($0, QueueMonitor($0))
+        })
+    }
     let logo = try await product?.picture()?.bytes
     let skin = product.map { Skin(name: $0.name, accent: $0.accent, logo: logo) } ?? .usual
-    return Dashboard(context, token.map(Door.Rule.token) ?? .thisMachine, skin: skin, below: basePath)
+    return Dashboard(rule, skin: skin, below: basePath)
   }
 
   /// What a photo beside a name has at most.
@@ -155,16 +184,24 @@ enum ServeCommand {
     }
   }
 
-  /// The dashboard's token; nil where none is asked for.
-  private static func token(_ context: ControlContext) async throws -> Secret? {
+  /// Who reads the dashboard.
+  private enum Readers {
+    case none
+    case thisMachine
+    case token(Secret)
+    case logins(isBehindTLS: Bool)
+  }
+
+  private static func readers(_ context: ControlContext, at address: ListenAddress) async throws -> Readers {
     let isBehindTLS = try context[behindTLS]
+    if try context[logIn] { return try logins(context, at: address, isBehindTLS) }
     guard let path = try context[tokenFile] else {
       guard !isBehindTLS else {
         throw CommandFailure.usage(
-          "--behind-tls lets other machines in, and without --token-file nobody would be asked for a token",
-          advice: "Name a file with a token: --token-file.")
+          "--behind-tls lets other machines in, and without --log-in or --token-file nobody would be asked who reads",
+          advice: "Have readers log in (--log-in), or name a file with a token (--token-file).")
       }
-      return nil
+      return address.isLoopback ? .thisMachine : .none
     }
     guard isBehindTLS else {
       throw CommandFailure.usage(
@@ -180,7 +217,28 @@ enum ServeCommand {
         "the token in \(path) is shorter than 16 characters",
         advice: "Make one: openssl rand -hex 32 > \(path)")
     }
-    return secret
+    return .token(secret)
+  }
+
+  /// Refuses what could show a password to others: on its way here, or to the database.
+  private static func logins(
+    _ context: ControlContext, at address: ListenAddress, _ isBehindTLS: Bool
+  ) throws -> Readers {
+    guard try context[tokenFile] == nil else {
+      throw CommandFailure.usage(
+        "readers log in or show a token, not both", advice: "Leave out --token-file.")
+    }
+    guard isBehindTLS || address.isLoopback else {
+      throw CommandFailure.usage(
+        "--log-in at \(address) needs --behind-tls: without TLS everybody on the way could read passwords",
+        advice: "Put a proxy in front that browsers reach by HTTPS, and give --behind-tls.")
+    }
+    guard try context[SharedOptions.databaseProof] == .verified else {
+      throw CommandFailure.usage(
+        "--log-in sends passwords to the database, which has to prove who it is",
+        advice: "Leave out --database-proof as-given, and use sslmode=verify-full or a socket.")
+    }
+    return .logins(isBehindTLS: isBehindTLS)
   }
 
   private static func pages(_ monitor: QueueMonitor, _ loop: EventLoop) -> MonitoringPages {

@@ -155,16 +155,19 @@ final class ConnectCandidate {
   private(set) var events = Int16(POLLOUT)
   private let notices: NoticeSink
   private let proof: ServerProof
+  /// Whether the server has to ask for a password.
+  private let isAsked: Bool
   private var connection: OpaquePointer?
 
   /// - Parameter isExpanded: Whether the database's name may be a whole connection string.
   /// - Throws: When it fails at once, and when a password comes from where it may not.
   init(
-    _ parameters: [(keyword: String, value: String)], isExpanded: Bool, proof: ServerProof,
-    onNotice: (@Sendable (Notice) -> Void)?
+    _ parameters: [(keyword: String, value: String)], isExpanded: Bool,
+    _ configuration: ConnectionConfiguration
   ) throws(PostgreSQLError) {
-    notices = NoticeSink(onNotice)
-    self.proof = proof
+    notices = NoticeSink(configuration.onNotice)
+    proof = configuration.serverProof
+    isAsked = configuration.login != nil
     host = HostList.Host(name: "", address: "", port: "")
     hostSince = EventLoop.now
     guard let connection = Self.start(parameters, isExpanded) else {
@@ -206,6 +209,9 @@ final class ConnectCandidate {
     }
     switch PQconnectPoll(connection) {
     case PGRES_POLLING_OK:
+      guard !isAsked || PQconnectionUsedPassword(connection) == 1 else {
+        return .failed(Self.unasked, othersMayDo: false)
+      }
       guard PQsetnonblocking(connection, 1) == 0 else {
         return .failed(failure(connection, whenUnknown: .interrupted), othersMayDo: true)
       }
@@ -231,6 +237,16 @@ final class ConnectCandidate {
       host: host, settings: settings.values, hasPassword: PQpass(connection).map { $0.pointee != 0 } ?? false,
       peer: host.isSocket ? LocalProof.peer(of: PQsocket(connection)) : nil
     ).verdict()
+  }
+
+  /// Who names a login has not shown that it is theirs.
+  private static var unasked: PostgreSQLError {
+    var error = PostgreSQLError(
+      .connectionFailed,
+      "No connection: the server lets the login in without asking for its password. Have pg_hba.conf, or the pooler's"
+        + " auth_type, ask for it: scram-sha-256.")
+    error.phase = .authentication
+    return error
   }
 
   private func unproven(_ reason: String) -> PostgreSQLError {

@@ -1,7 +1,7 @@
 internal import Clibpq
 internal import Clinux
 internal import Glibc
-import Support
+public import Support
 
 /// Where the server is and how calls to it behave.
 ///
@@ -33,6 +33,9 @@ public struct ConnectionConfiguration: Sendable {
   public var keepsStatements = true
   /// More libpq keywords; they win over the connection string.
   public var keywords: [String: String]
+  /// Who logs in by which password, neither of them empty, in the place of whom all else names. The server has to ask for
+  /// the password: one that lets the login in without it is refused.
+  public var login: (name: String, password: Secret)?
   /// Is given the server's notices and warnings, on the loop's thread; nil drops them.
   public var onNotice: (@Sendable (Notice) -> Void)?
   /// Called with each attempt to connect when it has ended, with the reason when it failed; for counting.
@@ -74,6 +77,12 @@ public struct ConnectionConfiguration: Sendable {
     if let conninfo { list.append(("dbname", conninfo)) }
     if let applicationName { list.append(("fallback_application_name", applicationName)) }
     for (keyword, value) in keywords.sorted(by: { $0.key < $1.key }) { list.append((keyword, value)) }
+    if let login {
+      // libpq would look for a password that it takes for none in a file, which is of somebody else.
+      list += [
+        ("user", login.name), ("password", login.password.reveal()), ("passfile", "/dev/null"),
+      ]
+    }
     list.append(("client_encoding", "UTF8"))
     return list
   }

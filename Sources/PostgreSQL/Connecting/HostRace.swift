@@ -41,8 +41,7 @@ struct HostRace {
   /// Runs until one is up, all have failed, or the time is over.
   mutating func run() throws(PostgreSQLError) -> FreshConnection {
     front = try ConnectCandidate(
-      configuration.parameters, isExpanded: true, proof: configuration.serverProof,
-      onNotice: configuration.onNotice)
+      configuration.parameters, isExpanded: true, configuration)
     servers = front?.servers
     // Nothing has been said yet: libpq has only begun to knock.
     if configuration.serverProof == .verified, let stricter = try servers?.verified() {
@@ -74,8 +73,7 @@ struct HostRace {
     front = nil
     do throws(PostgreSQLError) {
       front = try ConnectCandidate(
-        list.parameters, isExpanded: false, proof: configuration.serverProof, onNotice: configuration.onNotice
-      )
+        list.parameters, isExpanded: false, configuration)
     } catch {
       // All refused at once, as sockets do that nobody listens on.
       try ended(error)

@@ -21,6 +21,7 @@ public actor Connection: Queryable {
   public nonisolated let backendPID: Int32
 
   nonisolated let condition = ConnectionCondition()
+  nonisolated let madeAt = EventLoop.now
   let wire: Wire
   let root = TurnGate()
   /// The lines of open transactions, by scope.

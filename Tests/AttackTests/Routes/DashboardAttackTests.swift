@@ -181,7 +181,7 @@ struct DashboardAttack: Sendable {
   /// Behind TLS, without the token.
   static let withoutToken: [DashboardAttack] =
     [
-      "/", "/workers", "/usage", "/audit", "/audit/verification", verify, "/events", "/log-out", "/jobs",
+      "/", "/workers", "/usage", "/audit", "/audit/verification", verify, "/events", "/jobs",
       "/jobs/1",
       "/reviews", "/reviews/to-review", "/jobs/1/review", "/usage/user-picture?user=u",
       "/usage/logo?sha256=x", "/jobs/1/picture",
@@ -211,59 +211,192 @@ struct DashboardAttack: Sendable {
         tries: "brings a session of the loopback along", method: "GET", path: "/",
         headers: ["Cookie": "analysis_session=" + String(repeating: "a", count: 64)], statuses: [303]),
     ]
+
+  /// Behind TLS, where readers log in: by somebody who has no login, or the session of `doctor`. `{form}` stands for the
+  /// cookie of the form, `{formToken}` for its token, `{other}` for the token of another login's session.
+  static let onLogIn: [DashboardAttack] =
+    ["/", "/jobs", "/audit", verify, "/events", "/jobs/1/picture", "/matching/retry?state=dead"].map {
+      DashboardAttack(tries: "reads \($0) without a login", method: "GET", path: $0, statuses: [303])
+    } + [
+      DashboardAttack(
+        tries: "guesses a session", method: "GET", path: "/jobs",
+        headers: ["Cookie": "__Host-analysis_session=" + String(repeating: "a", count: 64)], statuses: [303]),
+      DashboardAttack(
+        tries: "takes the number of the form for a session", method: "GET", path: "/jobs",
+        headers: ["Cookie": "__Host-analysis_session={formNumber}"], statuses: [303]),
+      DashboardAttack(
+        tries: "brings a session of the loopback along", method: "GET", path: "/jobs",
+        headers: ["Cookie": "analysis_session={formNumber}"], statuses: [303]),
+      DashboardAttack(
+        tries: "acts with the form of another login", method: "POST", path: "/log-out", form: "token={other}",
+        hasCookie: true, statuses: [403]),
+      DashboardAttack(
+        tries: "does what its login may not, with its own form", method: "POST", path: "/pause?type=ear",
+        form: "token={token}", hasCookie: true, statuses: [403]),
+      DashboardAttack(
+        tries: "logs a reader out by a link", method: "GET", path: "/log-out?token={token}", hasCookie: true,
+        statuses: [405]),
+      DashboardAttack(
+        tries: "logs a reader out from another site", method: "POST", path: "/log-out",
+        headers: ["Sec-Fetch-Site": "cross-site"], form: "token={token}", hasCookie: true, statuses: [403]),
+      DashboardAttack(
+        tries: "logs in without the token of the form", method: "POST", path: "/log-in",
+        headers: ["X-Forwarded-Proto": "https", "Cookie": "{form}"], form: "login=doctor&password={secret}",
+        statuses: [403]),
+      DashboardAttack(
+        tries: "logs in without the cookie of the form", method: "POST", path: "/log-in",
+        headers: ["X-Forwarded-Proto": "https"], form: "login=doctor&password={secret}&token={formToken}",
+        statuses: [403]),
+      DashboardAttack(
+        tries: "logs a reader in from another site", method: "POST", path: "/log-in",
+        headers: ["X-Forwarded-Proto": "https", "Cookie": "{form}", "Origin": "https://evil.example.org"],
+        form: "login=doctor&password={secret}&token={formToken}", statuses: [403]),
+      DashboardAttack(
+        tries: "reads a password on its way", method: "POST", path: "/log-in",
+        headers: ["X-Forwarded-Proto": "http", "Cookie": "{form}"],
+        form: "login=doctor&password={secret}&token={formToken}", statuses: [403]),
+      DashboardAttack(
+        tries: "has the database's address changed by a login", method: "POST", path: "/log-in",
+        headers: ["X-Forwarded-Proto": "https", "Cookie": "{form}"],
+        form: "login=host%3Devil.example.org+user%3Ddoctor&password={secret}&token={formToken}",
+        statuses: [403]),
+      DashboardAttack(
+        tries: "logs in as the login of serve without a password", method: "POST", path: "/log-in",
+        headers: ["X-Forwarded-Proto": "https", "Cookie": "{form}"], form: "login=postgres&token={formToken}",
+        statuses: [403]),
+      DashboardAttack(
+        tries: "logs in as a login that the server asks for no password", method: "POST", path: "/log-in",
+        headers: ["X-Forwarded-Proto": "https", "Cookie": "{form}"],
+        form: "login=postgres&password=guess&token={formToken}", statuses: [403]),
+      DashboardAttack(
+        tries: "puts markup into a page by a login", method: "POST", path: "/log-in",
+        headers: ["X-Forwarded-Proto": "https", "Cookie": "{form}"],
+        form: "login=%3Cscript%3Ealert(1)%3C/script%3E&password=guess&token={formToken}", statuses: [403]),
+      DashboardAttack(
+        tries: "logs in with a password that is too large", method: "POST", path: "/log-in",
+        headers: ["X-Forwarded-Proto": "https", "Cookie": "{form}"],
+        form: "login=doctor&token={formToken}&password=" + String(repeating: "x", count: 65_536),
+        statuses: [413]),
+    ]
 }
 
 @Suite("Who reaches the dashboard gets no more than its reader is given", .onOwnThread)
 struct DashboardAttackTests {
   private static let secret = "correct-horse-battery"
 
-  /// Sends all attacks of a table, and looks at each answer.
-  private func send(_ attacks: [DashboardAttack], _ rule: Door.Rule) async throws {
-    try await withQueue { (queue) async throws in
-      let context = try await DashboardContext(
-        queue.pool, QueueMonitor(queue.pool), owner: ProcessOwner(user: "ops", host: "desk"))
-      let dashboard = Dashboard(context, rule)
-      let server = try HTTPServer(
-        ListenAddress(host: "127.0.0.1", port: 0), dashboard.routes, bounds: .patient,
-        events: dashboard.events)
-      let reader = try RawClient(port: server.address.port).request("GET", "/audit/verify")
-      let cookie = reader.headers["set-cookie"]?.split(separator: ";").first.map(String.init) ?? ""
-      let token = reader.text.firstMatch(of: /name="token" value="([0-9a-f]{64})"/).map { String($0.1) } ?? ""
-      for attack in attacks {
-        var headers = ["Content-Type": "application/x-www-form-urlencoded"].merging(attack.headers) { $1 }
-        if attack.hasCookie { headers["Cookie"] = cookie }
-        func filled(_ text: String) -> String {
-          text.replacing("{token}", with: token).replacing("{secret}", with: Self.secret)
-        }
-        let client = try RawClient(port: server.address.port)
-        if let host = attack.headers["Host"] {
-          // The client would name this machine beside it.
-          try client.send(
-            raw: Array("\(attack.method) \(attack.path) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8))
-        } else {
-          try client.send(
-            attack.method, filled(attack.path), headers: headers, body: Array(filled(attack.form).utf8))
-        }
-        let answer = client.receive()
-        #expect(attack.statuses.contains(answer.status), "\(attack.tries): \(answer.status)")
-        // Scalar by scalar, as a browser reads it: to Swift a sign with an accent behind it is another one.
-        let shown = answer.text.unicodeScalars
-        #expect(!shown.contains("<script>".unicodeScalars), "\(attack.tries)")
-        #expect(!shown.contains(Self.secret.unicodeScalars), "\(attack.tries)")
-        #expect(answer.headers["set-cookie"]?.hasPrefix("x=y") != true, "\(attack.tries)")
-        // A cookie is given where nobody is asked for the token, and to nobody without it.
-        if case .token = rule { #expect(answer.headers["set-cookie"] == nil, "\(attack.tries)") }
+  private func context(_ database: ConnectionPool) async throws -> DashboardContext {
+    try await DashboardContext(
+      database, QueueMonitor(database), owner: ProcessOwner(user: "ops", host: "desk"))
+  }
+
+  /// What stands for what an attacker has, in a dashboard to which readers log in.
+  private func logIn(_ port: UInt16, _ login: String) throws -> [String: String] {
+    func cookie(_ answer: RawClient.Response) -> String {
+      answer.headers["set-cookie"]?.split(separator: ";").first.map(String.init) ?? ""
+    }
+    func token(_ answer: RawClient.Response) -> String {
+      answer.text.firstMatch(of: /name="token" value="([0-9a-f]{64})"/).map { String($0.1) } ?? ""
+    }
+    func get(_ path: String, _ cookie: String) throws -> RawClient.Response {
+      try RawClient(port: port).request(
+        "GET", path, headers: ["X-Forwarded-Proto": "https", "Cookie": cookie])
+    }
+    let form = try get("/log-in", "")
+    let answer = try RawClient(port: port).request(
+      "POST", "/log-in",
+      headers: [
+        "Content-Type": "application/x-www-form-urlencoded", "X-Forwarded-Proto": "https",
+        "Cookie": cookie(form),
+      ], body: Array("login=\(login)&password=\(Self.secret)&token=\(token(form))".utf8))
+    return [
+      "form": cookie(form), "formToken": token(form),
+      "formNumber": cookie(form).split(separator: "=").last.map(String.init) ?? "", "cookie": cookie(answer),
+      "token": token(try get("/jobs", cookie(answer))),
+    ]
+  }
+
+  @Test("Where readers log in, without a login and with another one's")
+  func logins() async throws {
+    try await withPasswords(Self.secret) { (queue, cluster) async throws in
+      let logins = DatabaseLogins(isBehindTLS: true, queue.pool) { try await context($0) }
+      try await send(DashboardAttack.onLogIn, .logins(logins)) { port in
+        try logIn(port, "doctor").merging(["other": try logIn(port, "operations")["token"] ?? ""]) { $1 }
       }
-      // None of them has begun what the form does.
-      let own = try RawClient(port: server.address.port).request("GET", "/audit/verification")
-      #expect(!own.text.contains("The audit is whole") && !own.text.contains("It is being verified"))
-      await server.stop()
+      #expect(!cluster.log.contains(Self.secret))
+      #expect(try await queue.number("SELECT count(*) FROM analysis.pause") == 0)
     }
   }
 
+  /// Sends all attacks of a table, and looks at each answer.
+  ///
+  /// - Parameter reader: Gives what stands in braces, and the reader's `cookie`.
+  private func send(
+    _ attacks: [DashboardAttack], _ rule: Door.Rule,
+    reader: ((UInt16) throws -> [String: String])? = nil
+  ) async throws {
+    let dashboard = Dashboard(rule)
+    let server = try HTTPServer(
+      ListenAddress(host: "127.0.0.1", port: 0), dashboard.routes, bounds: .patient,
+      events: dashboard.events)
+    let given = try (reader ?? self.reader)(server.address.port)
+    for attack in attacks {
+      var headers = ["Content-Type": "application/x-www-form-urlencoded"].merging(attack.headers) { $1 }
+      if attack.hasCookie { headers["Cookie"] = given["cookie"] }
+      func filled(_ text: String) -> String {
+        given.reduce(text.replacing("{secret}", with: Self.secret)) {
+          $0.replacing("{\($1.key)}", with: $1.value)
+        }
+      }
+      let client = try RawClient(port: server.address.port)
+      if let host = attack.headers["Host"] {
+        // The client would name this machine beside it.
+        try client.send(
+          raw: Array("\(attack.method) \(attack.path) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8))
+      } else {
+        try client.send(
+          attack.method, filled(attack.path), headers: headers.mapValues(filled),
+          body: Array(filled(attack.form).utf8))
+      }
+      let answer = client.receive()
+      #expect(attack.statuses.contains(answer.status), "\(attack.tries): \(answer.status)")
+      // Scalar by scalar, as a browser reads it: to Swift a sign with an accent behind it is another one.
+      let shown = answer.text.unicodeScalars
+      #expect(!shown.contains("<script>".unicodeScalars), "\(attack.tries)")
+      #expect(!shown.contains(Self.secret.unicodeScalars), "\(attack.tries)")
+      #expect(answer.headers["set-cookie"]?.hasPrefix("x=y") != true, "\(attack.tries)")
+      // A session is given where nobody is asked who reads, and to nobody who does not show it.
+      if dashboard.asksWhoReads {
+        #expect(answer.headers["set-cookie"]?.contains("analysis_session=") != true, "\(attack.tries)")
+      }
+    }
+    // None of them has begun what the form does.
+    let own = try RawClient(port: server.address.port).request("GET", "/audit/verification")
+    #expect(!own.text.contains("The audit is whole") && !own.text.contains("It is being verified"))
+    await server.stop()
+    await dashboard.forgetLogins(all: true)
+  }
+
+  /// A reader of whom nothing is asked.
+  private func reader(_ port: UInt16) throws -> [String: String] {
+    let answer = try RawClient(port: port).request("GET", "/audit/verify")
+    return [
+      "cookie": answer.headers["set-cookie"]?.split(separator: ";").first.map(String.init) ?? "",
+      "token": answer.text.firstMatch(of: /name="token" value="([0-9a-f]{64})"/).map { String($0.1) } ?? "",
+    ]
+  }
+
   @Test("On the loopback, from other sites and from nearby")
-  func loopback() async throws { try await send(DashboardAttack.onLoopback, .thisMachine) }
+  func loopback() async throws {
+    try await withQueue { (queue) async throws in
+      try await send(DashboardAttack.onLoopback, .thisMachine(try await context(queue.pool)))
+    }
+  }
 
   @Test("Behind TLS, without the token")
-  func outside() async throws { try await send(DashboardAttack.withoutToken, .token(Secret(Self.secret))) }
+  func outside() async throws {
+    try await withQueue { (queue) async throws in
+      let rule = Door.Rule.token(Secret(Self.secret), try await context(queue.pool))
+      try await send(DashboardAttack.withoutToken, rule)
+    }
+  }
 }

@@ -74,7 +74,7 @@ struct DoorTests {
     clock: MovedClock = MovedClock(), _ body: (Served) async throws -> Void
   ) async throws {
     try await withQueue { (queue) async throws in
-      try await withDashboard(queue.pool, .token(Secret(Self.secret)), clock: clock, body)
+      try await withDashboard(queue.pool, { .token(Secret(Self.secret), $0) }, clock: clock, body)
     }
   }
 
@@ -91,7 +91,7 @@ struct DoorTests {
   @Test("With a token nothing is shown before it was entered, and the cookie that it gives is strict")
   func entered() async throws {
     try await withToken { (served) async throws in
-      for path in ["/", "/workers", "/usage", "/audit", "/audit/verify", "/events", "/log-out"] {
+      for path in ["/", "/workers", "/usage", "/audit", "/audit/verify", "/events"] {
         let answer = try served.get(path)
         #expect(answer.status == 303 && answer.headers["location"] == "/log-in", "\(path)")
       }
@@ -114,7 +114,7 @@ struct DoorTests {
       let answer = try logIn(served, Self.secret, ["Cookie": planted])
       #expect(cookie(answer) != planted)
       #expect(try served.get("/", ["Cookie": planted]).status == 303)
-      let (own, token) = try served.form("/log-out", ["Cookie": cookie(answer)])
+      let (own, token) = try served.form("/audit/verify", ["Cookie": cookie(answer)])
       let ended = try served.request("POST", "/log-out", ["Cookie": own], form: "token=\(token)")
       #expect(ended.status == 303 && ended.headers["set-cookie"]?.contains("Max-Age=0") == true)
       #expect(try served.get("/", ["Cookie": own]).status == 303)

@@ -76,7 +76,8 @@ struct PageTests {
           "POST", "/a/queue/jobs/\(job)/cancel", ["Cookie": cookie], form: "token=\(token)")
         #expect(sent.status == 303 && sent.headers["location"] == "/a/queue/jobs/\(job)")
       }
-      try await withDashboard(queue.pool, .token(Secret("correct-horse-battery")), below: "/a/queue") {
+      try await withDashboard(queue.pool, { .token(Secret("correct-horse-battery"), $0) }, below: "/a/queue")
+      {
         served in
         #expect(try served.get("/a/queue/jobs").headers["location"] == "/a/queue/log-in")
         let inside = try served.request("POST", "/a/queue/log-in", form: "token=correct-horse-battery")

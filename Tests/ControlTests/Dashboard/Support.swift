@@ -50,7 +50,8 @@ struct Served {
 
 /// Serves the dashboard as a login.
 func withDashboard(
-  _ database: ConnectionPool, _ rule: Door.Rule = .thisMachine, clock: MovedClock = MovedClock(),
+  _ database: ConnectionPool, _ rule: (DashboardContext) -> Door.Rule = { .thisMachine($0) },
+  clock: MovedClock = MovedClock(),
   reviewsRefusal: String? = nil, below basePath: String = "",
   openPicture: @escaping @Sendable (ExportedImage) async throws -> [UInt8] = { picture in
     picture.image.bytes.withUnsafeBytes { Array($0) }
@@ -63,8 +64,7 @@ func withDashboard(
     database, monitor, owner: ProcessOwner(user: "ops", host: "desk"), reviewsRefusal: reviewsRefusal,
     openPicture: openPicture,
     openPhoto: openPhoto, now: clock.now)
-  let dashboard = Dashboard(
-    context, rule, below: basePath, now: clock.now)
+  let dashboard = Dashboard(rule(context), below: basePath, now: clock.now)
   var bounds = Dashboard.bounds
   bounds.answer = HTTPServer.Bounds.patient.answer
   let server = try HTTPServer(
@@ -75,5 +75,6 @@ func withDashboard(
     outcome = .failure(error)
   }
   await server.stop()
+  await dashboard.forgetLogins(all: true)
   try outcome.get()
 }

@@ -133,6 +133,34 @@ struct ServeProcessTests {
     }
   }
 
+  @Test("has readers log in with a login of the database, and stops while one reads")
+  func logIn() async throws {
+    try await withPasswords("correct-horse") { (queue, _) async throws in
+      let serving = try Executable(
+        "analysisctl", ["serve", "--listen", "127.0.0.1:0", "--log-in"], environment: queue.environment)
+      let client = try RawClient(port: try await port(serving))
+      #expect(try client.request("GET", "/jobs").headers["location"] == "/log-in")
+      func logIn(_ password: String) throws -> RawClient.Response {
+        let form = try client.request("GET", "/log-in")
+        let token = form.text.firstMatch(of: /name="token" value="([0-9a-f]{64})"/).map { String($0.1) } ?? ""
+        return try client.request(
+          "POST", "/log-in",
+          headers: [
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Cookie": form.headers["set-cookie"]?.split(separator: ";").first.map(String.init) ?? "",
+          ], body: Array("login=doctor&password=\(password)&token=\(token)".utf8))
+      }
+      #expect(try logIn("guess").status == 403)
+      let cookie = try #require(try logIn("correct-horse").headers["set-cookie"]?.split(separator: ";").first)
+      let page = try client.request("GET", "/jobs", headers: ["Cookie": String(cookie)])
+      #expect(page.status == 200 && page.text.contains("Shown as login doctor in database"))
+      #expect(try client.request("GET", "/metrics").text.contains("analysis_jobs"))
+      serving.send(SIGTERM)
+      let ended = await serving.ended()
+      #expect(ended.code == 0 && !ended.messages.contains("correct-horse"), "\(ended.messages)")
+    }
+  }
+
   @Test("refuses a token without TLS, TLS without a token, and a token that others could read or guess")
   func options() async throws {
     let files = try TemporaryFolder()
@@ -145,6 +173,9 @@ struct ServeProcessTests {
       (["--behind-tls", "--token-file", files.path("short")], 64, "16 characters"),
       (["--behind-tls", "--token-file", files.path("open")], 77, "chmod 600"),
       (["--behind-tls", "--token-file", files.path("none")], 66, "none"),
+      (["--log-in", "--token-file", files.path("short")], 64, "--token-file"),
+      (["--log-in", "--listen", "0.0.0.0:0", "--listen-from-anywhere"], 64, "--behind-tls"),
+      (["--log-in", "--database-proof", "as-given"], 64, "--database-proof"),
       (["--base-path", "queue"], 64, "/queue"), (["--base-path", "/a/../b"], 64, "/queue"),
       (["--base-path", "/metrics"], 64, "another page"),
     ] {

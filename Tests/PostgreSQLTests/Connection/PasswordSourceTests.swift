@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import Support
 import TestSupport
 import Testing
 
@@ -67,6 +68,20 @@ struct PasswordSourceTests {
     #expect(
       failure?.message.contains("service file") == true && failure?.message.contains("hunter2") == false)
     try PasswordRule.check(settings, given: ["dbname", "password"])
+  }
+
+  @Test(
+    "may be the program's for a login; a server that lets it in unasked is refused",
+    .enabled(if: TestServer.isPrivate))
+  func unasked() async throws {
+    try await withTestDatabase { database in
+      var configuration = database.configuration
+      configuration.login = ("postgres", Secret("hunter2"))
+      let failure = try #require(
+        await error { try await Connection.connect(configuration, on: try EventLoop()) })
+      #expect(failure.phase == .authentication && failure.message.contains("pg_hba.conf"))
+      #expect(!"\(failure) \(configuration)".contains("hunter2"))
+    }
   }
 
   @Test("may be a file that its owner alone can read, and one of any other mode is refused by name")

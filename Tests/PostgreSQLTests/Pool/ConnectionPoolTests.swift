@@ -130,6 +130,25 @@ struct ConnectionPoolTests {
     }
   }
 
+  @Test("closes a connection at the end of its life, or when it comes back after it")
+  func old() async throws {
+    try await withPool { observer in
+      func pool(_ life: Duration) -> ConnectionPool {
+        ConnectionPool(observer.configuration, on: observer.loop, size: 1, longestLife: life)
+      }
+      let (brief, short) = (pool(.zero), pool(.milliseconds(50)))
+      #expect(try await pid(brief) != pid(brief))
+      let first = try await pid(short)
+      try await eventually("it is closed") {
+        try await observer.query("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", [.int32(first)])
+          .single().int(0) == 0
+      }
+      #expect(try await pid(short) != first)
+      await brief.close()
+      await short.close()
+    }
+  }
+
   @Test("once closed refuses calls, and lets those that run finish")
   func closed() async throws {
     try await withPool(size: 1) { pool in

@@ -1,19 +1,22 @@
 import HTTPServing
+import PostgreSQL
 import Support
 import Synchronization
 
 /// Who may read the pages and send their forms.
 ///
-/// The dashboard has no accounts. On the loopback every user of the machine can read it; other machines need a token,
-/// which is exchanged once for a cookie. In both cases a form works only from the dashboard's own page in the browser
-/// that was given it.
+/// The dashboard has no accounts. On the loopback every user of the machine can read it; other machines need a token, or a
+/// login of the database with its password, which is exchanged once for a cookie. A form works only from the dashboard's
+/// own page in the browser that was given it.
 struct Door: Sendable {
   /// Who is let in.
   enum Rule: Sendable {
-    /// Whoever reaches the loopback.
-    case thisMachine
+    /// Whoever reaches the loopback; all see the same.
+    case thisMachine(DashboardContext)
     /// Whoever has the token; the connection to the browser is TLS, which another program ends.
-    case token(Secret)
+    case token(Secret, DashboardContext)
+    /// Whoever has the password of a login of the database, each as that login.
+    case logins(DatabaseLogins)
   }
 
   let rule: Rule
@@ -22,21 +25,33 @@ struct Door: Sendable {
   private let sessions: Sessions
   /// Made anew with each process: with it a form's token is made of the session's number.
   private let key = Sessions.randomNumber()
+  private let now: @Sendable () -> ContinuousClock.Instant
 
   init(_ rule: Rule, below basePath: String = "", now: @escaping @Sendable () -> ContinuousClock.Instant) {
     self.rule = rule
     self.basePath = basePath
+    self.now = now
     sessions = Sessions(now: now)
   }
 
   /// The cookie's name. By TLS alone one can be set that begins with an underscore, and by this host alone that of the
   /// root.
   private var cookie: String {
-    guard asksForToken else { return "analysis_session" }
+    guard isBehindTLS else { return "analysis_session" }
     return basePath.isEmpty ? "__Host-analysis_session" : "__Secure-analysis_session"
   }
-  /// Whether a reader has to show the token, and is reached by TLS.
-  var asksForToken: Bool { if case .token = rule { true } else { false } }
+  /// The cookie of the form by which a reader logs in; a link from elsewhere, which brings no session along, leaves that.
+  private var formCookie: String { cookie + "_form" }
+  /// Whether a reader has to show something first.
+  var asksWhoReads: Bool { if case .thisMachine = rule { false } else { true } }
+  /// Whether browsers come by TLS.
+  var isBehindTLS: Bool {
+    switch rule {
+    case .thisMachine: false
+    case .token: true
+    case .logins(let logins): logins.isBehindTLS
+    }
+  }
 
   // MARK: - Reading
 
@@ -44,42 +59,54 @@ struct Door: Sendable {
     let number: String
     /// What a form of this reader carries.
     let token: String
+    /// What the reader sees, and as whom.
+    let context: DashboardContext
     /// The header that gives the browser its number, where it has none yet.
     var setCookie: (name: String, value: String)?
   }
 
-  /// The session of a request that may read pages; nil for one that has to show the token first.
+  /// The session of a request that may read pages; nil for one that has to log in first.
   ///
   /// - Throws: `PageFailure` for a request that another site's page makes in its own name.
-  func session(_ request: HTTPRequest) throws(PageFailure) -> Session? {
+  func session(_ request: HTTPRequest) async throws(PageFailure) -> Session? {
     // Whole windows come from anywhere, as by a link; what loads in the background or in a frame comes from our own
     // pages. Else any page of the web could have the audit record that this login reads pictures.
     if let site = request.headers["sec-fetch-site"], site != "same-origin", site != "none" {
       let isWindow = (request.headers["sec-fetch-dest"] ?? "document") == "document"
       guard request.headers["sec-fetch-mode"] == "navigate", isWindow else { throw Self.foreign }
     }
-    let number = request.cookies[cookie].flatMap { Sessions.isNumber($0) ? $0 : nil }
-    switch rule {
-    case .thisMachine: return number.map { session($0) } ?? newSession()
-    case .token: return number.flatMap { sessions.isKnown($0) ? session($0) : nil }
+    if case .thisMachine(let context) = rule {
+      let (number, setCookie) = number(request, cookie)
+      return Session(number: number, token: token(number), context: context, setCookie: setCookie)
     }
+    // A page that only brings itself up to date is no sign of a reader.
+    let isUsed = !Visit(request).isLive && request.path != Dashboard.eventsPath
+    guard let number = request.cookies[cookie], let context = sessions.context(of: number, isUsed: isUsed)
+    else { return nil }
+    if case .logins(let logins) = rule, await !logins.stillLetsIn(context) {
+      await sessions.end { $0.database === context.database }
+      return nil
+    }
+    return Session(number: number, token: token(number), context: context)
   }
 
-  private func session(_ number: String) -> Session {
-    Session(number: number, token: SHA256.hexadecimal(of: key + number))
-  }
+  /// What a form carries in a browser with this number.
+  private func token(_ number: String) -> String { SHA256.hexadecimal(of: key + number) }
 
-  private func newSession() -> Session {
+  /// The number that a browser has in a cookie; a new one where it has none, with the header that gives it.
+  private func number(_ request: HTTPRequest, _ cookie: String) -> (String, (name: String, value: String)?) {
+    if let number = request.cookies[cookie], Sessions.isNumber(number) { return (number, nil) }
     let number = Sessions.randomNumber()
-    var session = session(number)
-    session.setCookie = ("Set-Cookie", cookieText(number))
-    return session
+    return (number, setCookie(cookie, number))
   }
 
-  private func cookieText(_ number: String, age: Int? = nil) -> String {
-    "\(cookie)=\(number); Path=\(basePath.isEmpty ? "/" : basePath); HttpOnly; SameSite=Strict"
-      + (asksForToken ? "; Secure" : "")
+  private func setCookie(_ cookie: String, _ number: String, age: Int? = nil) -> (name: String, value: String)
+  {
+    let text =
+      "\(cookie)=\(number); Path=\(basePath.isEmpty ? "/" : basePath); HttpOnly; SameSite=Strict"
+      + (isBehindTLS ? "; Secure" : "")
       + (age.map { "; Max-Age=\($0)" } ?? "")
+    return ("Set-Cookie", text)
   }
 
   // MARK: - Forms
@@ -93,15 +120,19 @@ struct Door: Sendable {
   func checkOrigin(_ request: HTTPRequest) throws(PageFailure) {
     if let site = request.headers["sec-fetch-site"], site != "same-origin" { throw Self.foreign }
     guard let origin = request.headers["origin"] else { return }
-    guard let host = request.headers["host"], origin == (asksForToken ? "https://" : "http://") + host else {
+    guard let host = request.headers["host"], origin == (isBehindTLS ? "https://" : "http://") + host else {
       throw Self.foreign
     }
   }
 
   /// Refuses a form that was not given to this very reader.
   func checkForm(_ request: HTTPRequest, of session: Session) throws(PageFailure) {
+    try checkForm(request, carries: session.token)
+  }
+
+  private func checkForm(_ request: HTTPRequest, carries token: String) throws(PageFailure) {
     try checkOrigin(request)
-    guard let token = request.form["token"], Self.isSame(token, session.token) else {
+    guard let given = request.form["token"], Self.isSame(given, token) else {
       throw PageFailure(
         status: 403, title: "Refused",
         message: "The form is out of date, or is not of this dashboard. Nothing was changed.",
@@ -124,68 +155,126 @@ struct Door: Sendable {
 
   // MARK: - Logging in
 
-  /// Exchanges the token for a session.
+  /// The page by which a reader comes in.
+  ///
+  /// - Parameter failure: Why what was entered before was not taken.
+  func logInPage(
+    _ request: HTTPRequest, after failure: PageFailure? = nil
+  ) -> (page: Page, setCookie: (name: String, value: String)?) {
+    var (fields, setCookie): (HTML, (name: String, value: String)?) = (LogInPage.token, nil)
+    if case .logins(let logins) = rule {
+      do throws(PageFailure) { try logins.checkWay(request) } catch { return (error.page, nil) }
+      let number: String
+      (number, setCookie) = self.number(request, formCookie)
+      fields = LogInPage.login(token(number))
+    }
+    return (LogInPage.page(fields, after: failure), setCookie)
+  }
+
+  /// Exchanges the token, or a login's password, for a session.
   ///
   /// - Returns: The header that gives the browser its number.
-  func logIn(_ request: HTTPRequest) throws(PageFailure) -> (name: String, value: String) {
-    try checkOrigin(request)
-    guard case .token(let secret) = rule else { throw .missing("Nobody logs in here.") }
-    // Whoever has it is let in however often others tried: nobody locks the readers out. It cannot be guessed.
-    guard let given = request.form["token"], Self.isSame(given, secret.reveal()) else {
-      throw PageFailure(
-        status: 403, title: "Wrong token", message: "That is not the token of this dashboard.",
-        advice: "It stands in the file that --token-file names on the machine that serves this page.")
+  func logIn(_ request: HTTPRequest) async throws(PageFailure) -> (name: String, value: String) {
+    switch rule {
+    case .thisMachine: throw .missing("Nobody logs in here.")
+    case .token(let secret, let context):
+      try checkOrigin(request)
+      // Whoever has it is let in however often others tried: nobody locks the readers out. It cannot be guessed.
+      guard let given = request.form["token"], Self.isSame(given, secret.reveal()) else {
+        throw PageFailure(
+          status: 403, title: "Wrong token", message: "That is not the token of this dashboard.",
+          advice: "It stands in the file that --token-file names on the machine that serves this page.")
+      }
+      // A number of its own: one that the browser had before is worth nothing.
+      let number = await sessions.begin(context)
+      return setCookie(cookie, number, age: Int(Sessions.lifetime.components.seconds))
+    case .logins(let logins):
+      try logins.checkWay(request)
+      try checkForm(request, carries: token(number(request, formCookie).0))
+      let context = try await logins.open(
+        request.form["login"] ?? "", Secret(request.form["password"] ?? ""), for: request, at: now())
+      // Without an age: it ends with the browser.
+      return setCookie(cookie, await sessions.begin(context))
     }
-    // A number of its own: one that the browser had before is worth nothing.
-    return ("Set-Cookie", cookieText(sessions.begin(), age: Int(Sessions.lifetime.components.seconds)))
   }
 
-  func logOut(_ session: Session) -> (name: String, value: String) {
-    sessions.end(session.number)
-    return ("Set-Cookie", cookieText("", age: 0))
+  func logOut(_ session: Session) async -> (name: String, value: String) {
+    await sessions.end(session.number)
+    return setCookie(cookie, "", age: 0)
   }
+
+  /// Forgets the logins whose sessions are over, or of all.
+  func forgetLogins(all: Bool = false) async { await sessions.end { _ in all } }
 }
 
-/// The pages by which a reader comes in and goes out.
+/// The page by which a reader comes in.
 enum LogInPage {
-  /// The form that takes the token.
-  ///
-  /// - Parameter failure: Why the one that was entered before was not taken.
-  static func page(after failure: PageFailure? = nil) -> Page {
+  static func page(_ fields: HTML, after failure: PageFailure?) -> Page {
     Page(
       title: failure?.title ?? "Log in",
       content: """
         \(failure?.notice)
         <form method="post" action="/log-in" class="confirm">
-        <p><label for="token">Token of this dashboard</label>
-        <input id="token" name="token" type="password" required autocomplete="current-password"></p>
+        \(fields)
         <p class="buttons"><button>Log in</button></p>
         </form>
         """, status: failure?.status ?? 200)
   }
 
-  static func logOut(_ token: String) -> Page {
-    Page(
-      title: "Log out",
-      content: """
-        <form method="post" action="/log-out" class="confirm">
-        <input type="hidden" name="token" value="\(token)">
-        <p class="buttons"><button>Log out</button> <a href="/">Stay</a></p>
-        </form>
-        """)
+  static let token: HTML = """
+    <p><label for="token">Token of this dashboard</label>
+    <input id="token" name="token" type="password" required autocomplete="current-password"></p>
+    """
+
+  static func login(_ token: String) -> HTML {
+    """
+    <input type="hidden" name="token" value="\(token)">
+    <p><label for="login">Login of the database</label>
+    <input id="login" name="login" required autocomplete="username" autocapitalize="none" spellcheck="false"></p>
+    <p><label for="password">Password</label>
+    <input id="password" name="password" type="password" required autocomplete="current-password"></p>
+    """
   }
 }
 
-/// The sessions that a token was exchanged for, and what readers are shown once. Kept in memory, by the hash of the
-/// session's number, and bounded.
+/// The sessions that a token or a password was exchanged for, and what readers are shown once. Kept in memory, by the hash
+/// of the session's number, and bounded.
 final class Sessions: Sendable {
   /// How long a session lasts.
   static let lifetime = Duration.seconds(8 * 3600)
+  /// How long one of a login lasts that nobody uses.
+  static let idleTime = Duration.seconds(1800)
+  /// How many logins there may be at once, each with connections of its own.
+  static let mostLogins = 24
   private static let most = 1000
+  /// Of one login: none takes another's place by its own.
+  private static let mostOfLogin = most / (mostLogins + 1)
+
+  private struct Open {
+    let context: DashboardContext
+    let begun: ContinuousClock.Instant
+    var used: ContinuousClock.Instant
+
+    /// Whose connections are kept for the session alone; nil where it is the dashboard's own.
+    var login: String? { context.database.configuration.login?.name }
+
+    func isOver(at now: ContinuousClock.Instant) -> Bool {
+      now - begun >= Sessions.lifetime || login != nil && now - used >= Sessions.idleTime
+    }
+  }
 
   private struct State {
-    var begun: [String: ContinuousClock.Instant] = [:]
+    var open: [String: Open] = [:]
     var messages: [String: Message] = [:]
+
+    /// The connections of readers' logins.
+    var pools: [ConnectionPool] { open.values.filter { $0.login != nil }.map(\.context.database) }
+    /// When each of the logins was last used.
+    var logins: [String: ContinuousClock.Instant] {
+      open.values.reduce(into: [:]) { all, open in
+        if let login = open.login { all[login] = max(all[login] ?? open.used, open.used) }
+      }
+    }
   }
 
   private let now: @Sendable () -> ContinuousClock.Instant
@@ -203,26 +292,69 @@ final class Sessions: Sendable {
     text.utf8.count == 64 && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
 
-  /// Begins one; where there are too many, the oldest ends.
-  func begin() -> String {
+  /// Begins one; where the login has too many, its oldest ends, and where there are too many logins, that one's end which was
+  /// used least lately. Those of a login have the same connections; by another password than theirs they end.
+  func begin(_ context: DashboardContext) async -> String {
     let (number, now) = (Self.randomNumber(), now())
-    state.withLock { state in
-      state.begun = state.begun.filter { now - $0.value < Self.lifetime }
-      if state.begun.count >= Self.most, let oldest = state.begun.min(by: { $0.value < $1.value }) {
-        state.begun[oldest.key] = nil
+    await change(at: now, context) { state in
+      var context = context
+      if let login = context.database.configuration.login {
+        if let same = state.open.values.first(where: { $0.login == login.name })?.context {
+          if same.database.configuration.login?.password == login.password {
+            context = same
+          } else {
+            state.open = state.open.filter { $0.value.login != login.name }
+          }
+        }
+        var others = state.logins
+        others[login.name] = nil
+        if others.count >= Self.mostLogins, let idle = others.min(by: { $0.value < $1.value })?.key {
+          state.open = state.open.filter { $0.value.login != idle }
+        }
       }
-      state.begun[Self.hash(number)] = now
+      let login = context.database.configuration.login?.name
+      let own = state.open.filter { $0.value.login == login }
+      if own.count >= (login == nil ? Self.most : Self.mostOfLogin) {
+        own.min { $0.value.begun < $1.value.begun }.map { state.open[$0.key] = nil }
+      }
+      state.open[Self.hash(number)] = Open(context: context, begun: now, used: now)
     }
     return number
   }
 
-  /// Whether it was begun and has not ended.
-  func isKnown(_ number: String) -> Bool {
-    state.withLock { $0.begun[Self.hash(number)] }.map { now() - $0 < Self.lifetime } ?? false
+  /// What a session shows that was begun and is not over.
+  ///
+  /// - Parameter isUsed: Whether somebody is there.
+  func context(of number: String, isUsed: Bool) -> DashboardContext? {
+    let (key, now) = (Self.hash(number), now())
+    return state.withLock { state in
+      guard let open = state.open[key], !open.isOver(at: now) else { return nil }
+      if isUsed { state.open[key]?.used = now }
+      return open.context
+    }
   }
 
-  func end(_ number: String) {
-    state.withLock { _ = $0.begun.removeValue(forKey: Self.hash(number)) }
+  func end(_ number: String) async {
+    await change(at: now()) { $0.open[Self.hash(number)] = nil }
+  }
+
+  /// Ends those that show something, and those that are over.
+  func end(where shows: @Sendable (DashboardContext) -> Bool) async {
+    await change(at: now()) { state in state.open = state.open.filter { !shows($0.value.context) } }
+  }
+
+  /// Changes the sessions, and closes the connections of logins that have none any more.
+  private func change(
+    at now: ContinuousClock.Instant, _ new: DashboardContext? = nil, _ body: (inout State) -> Void
+  ) async {
+    let unused = state.withLock { state in
+      let before = state.pools + [new?.database].compactMap { $0 }.filter { $0.configuration.login != nil }
+      state.open = state.open.filter { !$0.value.isOver(at: now) }
+      body(&state)
+      let kept = Set(state.pools.map(ObjectIdentifier.init))
+      return before.filter { !kept.contains(ObjectIdentifier($0)) }
+    }
+    for pool in unused { await pool.close() }
   }
 
   /// Keeps a message for a reader.

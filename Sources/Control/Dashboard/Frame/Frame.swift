@@ -3,14 +3,19 @@ import Support
 
 /// What stands around every page: title, menu, who reads it, and the links to the stylesheet and the script.
 struct Frame {
+  /// Where a reader logs out.
+  static let logOutPath = "/log-out"
+
   /// As what it shows itself.
   var skin = Skin.usual
-  /// The part of the dashboard to which the page belongs; nil for the page that asks for the token.
+  /// The part of the dashboard to which the page belongs; nil for the page by which a reader logs in.
   var section: Section?
   /// The parts that the menu leads to.
   var sections: [Section] = []
   /// As whom the page was read, and where.
   var foot: HTML
+  /// What the form carries by which the reader logs out; nil where nobody has logged in.
+  var logOut: String?
   /// What came of what was asked for a moment ago.
   var message: Message?
   /// How old the oldest of what is shown is, where it was not its turn to be read; nil where nothing is.
@@ -37,7 +42,7 @@ struct Frame {
     <a class="skip" href="#content">To the content</a>
     <header>
     <p class="product">\(logo)\(skin.name)</p>
-    \(menu)</header>
+    \(menu)\(logOut.map(logOutForm))</header>
     <main id="content" tabindex="-1"\(page.isLive ? " data-live" : "" as HTML)>
     <h1>\(page.title)</h1>
     \(message?.html)<p id="live-state" class="notice" role="status" hidden></p>
@@ -78,6 +83,14 @@ struct Frame {
   private var menu: HTML {
     guard !sections.isEmpty else { return "" }
     return "<nav aria-label=\"Pages\"><ul>\(sections.map(entry))</ul></nav>\n"
+  }
+
+  private func logOutForm(_ token: String) -> HTML {
+    """
+    <form method="post" action="\(Self.logOutPath)"><input type="hidden" name="token" value="\(token)">\
+    <button>Log out</button></form>
+
+    """
   }
 
   private func entry(_ entry: Section) -> HTML {

@@ -18,6 +18,7 @@ enum Stylesheet {
     header { display: flex; flex-wrap: wrap; gap: .5rem 2rem; align-items: baseline; padding: .75rem 1rem;
       background: var(--soft); border-bottom: 1px solid var(--line); }
     header p { margin: 0; font-weight: 700; }
+    header form { margin-left: auto; }
     nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0; padding: 0; list-style: none; }
     nav a { display: inline-block; padding: .25rem 0; min-height: 24px; }
     nav a[aria-current] { color: var(--ink); font-weight: 700; text-decoration: none; border-bottom: 3px solid var(--link); }
