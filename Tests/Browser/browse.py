@@ -1,6 +1,7 @@
 """Looks at every page and action of the dashboard in Chromium. Called by scripts/check-dashboard: what to do (check, or
 pictures), FOLDER, and the addresses of the dashboards of the database's owner, of an operator, of a clinician, of a
-submitter, who has submitted all jobs, of a reviewer, and of the owner of a database with nothing in it."""
+submitter, who has submitted all jobs, of a reviewer, of the owner of a database with nothing in it, and of one to which
+`reader` logs in."""
 
 import pathlib
 import subprocess
@@ -534,8 +535,38 @@ def review(driver, address, folder):
     check_log(driver, "review", "none")
 
 
+def look_at_log_in(driver, address, folder):
+    """Somebody logs in by keyboard alone, sees the pages of the own login, and logs out; in the dark without scripts."""
+    for size, width, height in ENDS:
+        for scheme in SCHEMES:
+            for name, password, heading in [("wrong", "wrong", "Not logged in"), ("in", "a password", "Jobs")]:
+                where = f"log-in-{name}-{size}-{scheme}"
+                show(driver, width, height, scheme)
+                driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": scheme == "dark"})
+                driver.get(address + "/jobs")
+                picture(driver, folder, f"log-in-{size}-{scheme}")
+                driver.find_element(By.ID, "login").send_keys("reader", Keys.TAB)
+                driver.switch_to.active_element.send_keys(password, Keys.ENTER)
+                WebDriverWait(driver, 10).until(lambda d: not d.title.startswith("Log in "))
+                driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+                if driver.find_element(By.TAG_NAME, "h1").text != heading:
+                    fault(where, f"its heading is {driver.find_element(By.TAG_NAME, 'h1').text}")
+                if name == "wrong":
+                    check_refusal(driver, where)
+                picture(driver, folder, where)
+                check_width(driver, where)
+                check_words(driver, where)
+                # Without scripts a page loads itself anew, which no rule likes.
+                if scheme == "light" or name == "wrong":
+                    check_rules(driver, where)
+                check_keyboard(driver, where)
+                check_log(driver, where, "403")
+            driver.find_element(By.CSS_SELECTOR, "header button").click()
+            WebDriverWait(driver, 10).until(lambda d: d.title.startswith("Log in "))
+
+
 def main(task, folder, address, *others):
-    *others, empty = others
+    *others, empty, asking = others
     driver = browser()
     try:
         if task == "pictures":
@@ -546,6 +577,7 @@ def main(task, folder, address, *others):
         for role, other in zip(REFUSED, others, strict=True):
             look_as(driver, role, other, folder)
         look_at_nothing(driver, empty, folder)
+        look_at_log_in(driver, asking, folder)
         look_at_pointer(driver, address)
         look_at_updates(driver, address)
         refuse(driver, address, folder)
