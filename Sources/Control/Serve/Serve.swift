@@ -62,7 +62,7 @@ enum ServeCommand {
       /readyz whether the database answers, with 503 when it does not. No token is asked for there, and none of the \
       three names a user.
 
-      The database is asked at most every 5 s, however many read. Each worker serves its own counts, see \
+      Each login asks the database at most every 5 s, however many read. Each worker serves its own counts, see \
       analysis-worker --metrics.
       """,
     examples: [
