@@ -410,6 +410,7 @@ def refuse(driver, address, folder):
     driver.close()
     driver.switch_to.window(first)
     driver.find_element(By.CSS_SELECTOR, button).click()
+    WebDriverWait(driver, 10).until(lambda d: d.find_elements(By.CSS_SELECTOR, "main > [role=alert]"))
     for size, width, height in ENDS:
         for scheme in SCHEMES:
             where = f"refused-{size}-{scheme}"
