@@ -1,5 +1,5 @@
 import FoundationEssentials
-public import PostgreSQL
+import PostgreSQL
 import Queue
 import Support
 
@@ -91,9 +91,9 @@ struct AttemptRecord: Sendable, Equatable, RenamedColumns {
 }
 
 /// An analysis as it is stored.
-public struct StoredResult: Sendable, Equatable, RenamedColumns {
+struct StoredResult: Sendable, Equatable, RenamedColumns {
   /// The columns of the database, whose names are short.
-  public static let columns = [
+  static let columns = [
     "conditionsJSON": "conditions", "isSerious": "serious", "advisesConsultation": "consult",
     "endpointSaysSerious": "endpointSerious", "endpointAdvisesConsultation": "endpointConsult",
     "callMilliseconds": "callMs",
@@ -116,17 +116,17 @@ public struct StoredResult: Sendable, Equatable, RenamedColumns {
   /// Whether the endpoint recommends a doctor for any condition; nil when it says of none.
   let endpointAdvisesConsultation: Bool?
   /// Calls of the endpoint in the attempt that succeeded.
-  public let calls: Int
+  let calls: Int
   /// How long the call took, in milliseconds.
   let callMilliseconds: Int?
   /// What the endpoint says of its model.
   let model: String?
   /// The endpoint.
-  public let endpoint: String?
+  let endpoint: String?
   /// The version of the worker.
-  public let version: String?
+  let version: String?
   /// Which attempt succeeded.
-  public let attempt: Int
+  let attempt: Int
 }
 
 /// Why a job died.

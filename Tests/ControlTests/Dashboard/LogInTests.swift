@@ -183,6 +183,8 @@ struct LogInTests {
       for _ in 0..<5 { #expect(try visited.tryIn("doctor", "guess").status == 403) }
       let late = try visited.tryIn("doctor")
       #expect(late.status == 429 && late.text.contains("Try again in 10 s"), "\(late.text)")
+      let elsewhere = Self.https.merging(["X-Forwarded-For": "::8"]) { $1 }
+      #expect(try visited.tryIn("doctor", Self.password, elsewhere).status == 303, "nobody else is kept out")
       _ = try visited.logIn("operations")
       visited.clock.pass(.seconds(10))
       for _ in 0..<10 { _ = try visited.logIn("doctor") }

@@ -23,8 +23,10 @@ final class DatabaseLogins: Sendable {
   private let context: @Sendable (ConnectionPool) async throws -> DashboardContext
   private let warn: @Sendable (String) -> Void
   private let tries = Mutex(0)
+  /// Who goes on guessing a login at one address keeps nobody out at another.
+  private let byReader = RateLimit<[String]>(eachMinute: 6)
   private let byAddress = RateLimit<String>(eachMinute: 30)
-  private let byLogin = RateLimit<String>(eachMinute: 6)
+  private let byLogin = RateLimit<String>(eachMinute: 60)
 
   /// - Parameters:
   ///   - database: Where logins log in.
@@ -68,7 +70,9 @@ final class DatabaseLogins: Sendable {
     // The proxy has put the last part there itself.
     let address = request.headers.all("x-forwarded-for").last?.split(separator: ",").last ?? ""
     let client = String(String.UnicodeScalarView(address.unicodeScalars.suffix(64)))
-    if let wait = byAddress.take(1, client, at: now) ?? byLogin.take(1, name, at: now) {
+    if let wait = byAddress.take(1, client, at: now) ?? byReader.take(1, [client, name], at: now)
+      ?? byLogin.take(1, name, at: now)
+    {
       throw Self.tooMany(wait)
     }
     let isTried = tries.withLock { tries in
@@ -80,6 +84,7 @@ final class DatabaseLogins: Sendable {
     let outcome = isTried ? await judge(name, password) : .failure(Self.unjudged)
     if case .failure(let failure) = outcome, failure.status == Self.wrong.status { throw failure }
     byAddress.giveBack(1, client)
+    byReader.giveBack(1, [client, name])
     byLogin.giveBack(1, name)
     return try outcome.get()
   }
