@@ -9,8 +9,6 @@ struct JobDetail: Sendable, Equatable {
   let summary: JobSummary
   /// The attempts that failed, in order.
   let attempts: [AttemptRecord]
-  /// The machine and process of each worker of these that is still known, by its number.
-  var workers: [Int64: String] = [:]
   /// The analysis; nil while there is none.
   var result: StoredResult?
   /// Whether there is an analysis that this login may not read.
@@ -25,11 +23,6 @@ struct JobDetail: Sendable, Equatable {
   var reference: String?
   /// By what the reading of its analysis is known, for whatever else is read with it; nil: it was not read.
   var reading: String?
-
-  /// The worker that had the job: its machine and process; its number where nothing else is known of it any more.
-  func worker(of attempt: AttemptRecord) -> String {
-    workers[attempt.worker] ?? "number \(attempt.worker)"
-  }
 }
 
 /// The worker that has a running job, as far as it is known.
@@ -66,7 +59,7 @@ struct JobHolder: Sendable, Equatable, RenamedColumns {
 
 /// An attempt that failed.
 struct AttemptRecord: Sendable, Equatable, RenamedColumns {
-  static let columns = ["failureClass": "class", "worker": "workerID"]
+  static let columns = ["failureClass": "class"]
 
   /// Which attempt it was, from 1.
   let attempt: Int
@@ -86,8 +79,17 @@ struct AttemptRecord: Sendable, Equatable, RenamedColumns {
   /// Whether the attempt counts.
   let consumed: Bool
   let endpoint: String?
-  /// The number of the worker that had the job, as its log and the status name it.
+  /// The number of the worker that had the job.
   let worker: Int64
+  /// Its machine; nil where nothing is known of it any more.
+  let host: String?
+  /// Its process.
+  let pid: Int?
+
+  /// Its machine and process, for a person: its number where that is all that is known.
+  var workerText: String { workerName ?? "number \(worker)" }
+  /// Its machine and process.
+  var workerName: String? { JobHolder.name(host: host, pid: pid) }
 }
 
 /// An analysis as it is stored.

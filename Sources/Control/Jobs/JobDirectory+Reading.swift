@@ -84,23 +84,16 @@ extension JobDirectory {
     }
   }
 
-  /// All that is kept of a job but what was found, in five statements and one for each shard; nil when there is no such
+  /// All that is kept of a job but what was found, in four statements and one for each shard; nil when there is no such
   /// job.
   func showWithoutResult(_ job: JobID) async throws(JobQueueError) -> JobDetail? {
     guard let location = try await shards.locations(of: [job])[job] else { return nil }
     guard let summary = try await summaries([job], at: location).first else { return nil }
     let key: [Parameter] = [.int16(location.shard), .int64(job.value)]
     let attempts = try await Statement(
-      SQLFunction("job_attempts", 2), key, as: [AttemptRecord].self,
+      SQLFunction("attempts_shown", 2), key, as: [AttemptRecord].self,
       while: "reading the attempts of job \(job)"
     ).run(on: database)
-    let workers =
-      attempts.isEmpty
-      ? []
-      : try await Statement(
-        SQLFunction("attempt_workers", 2), key, as: [AttemptWorker].self,
-        while: "reading the workers of job \(job)"
-      ).run(on: database)
     let label = try await Statement(
       SQLFunction("job_label_of", 3),
       [.int16(location.shard), .int16(location.period.label), .int64(job.value)], as: JobLabel?.self,
@@ -119,15 +112,8 @@ extension JobDirectory {
         SQLFunction("job_holder", 2), key, as: JobHolder?.self, while: "reading who has job \(job)"
       ).run(on: database)
     return JobDetail(
-      summary: summary, attempts: attempts,
-      workers: workers.reduce(into: [:]) { $0[$1.worker] = JobHolder.name(host: $1.host, pid: $1.pid) },
-      death: death, holder: holder, batch: label?.batch, reference: label?.reference)
-  }
-
-  private struct AttemptWorker: Decodable {
-    let worker: Int64
-    let host: String
-    let pid: Int
+      summary: summary, attempts: attempts, result: nil, death: death, holder: holder, batch: label?.batch,
+      reference: label?.reference)
   }
 
   private struct JobLabel: Decodable {

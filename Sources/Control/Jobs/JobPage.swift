@@ -48,7 +48,7 @@ enum JobPage {
     let isLive = context.visit.isLive
     let known = try await context.value(
       of: Reading(
-        key: "job \(job)", age: isLive ? QueueMonitor.statusAge : .zero, statements: 5 + context.shards.count
+        key: "job \(job)", age: isLive ? QueueMonitor.statusAge : .zero, statements: 4 + context.shards.count
       ) { try await context.jobs.showWithoutResult(job) })
     guard !isLive, var detail = known else { return known }
     try await context.jobs.readResult(of: &detail, by: context.actor(reason: nil))
@@ -164,7 +164,7 @@ enum JobPage {
       table.add([
         "\(attempt.attempt)", .time(attempt.at), "\(cause.description.shortened(to: 100))",
         "\(attempt.calls)\(attempt.maybeCounted && attempt.calls > 0 ? "?" : "")",
-        attempt.consumed ? "yes" : "no", "\(detail.worker(of: attempt))",
+        attempt.consumed ? "yes" : "no", "\(attempt.workerText)",
         "\((attempt.endpoint ?? "").shortened(to: 100))", "\((attempt.errorID ?? "").shortened(to: 100))",
       ])
     }
@@ -194,7 +194,7 @@ struct JobTimeline {
     if let runAt = job.runAt, runAt > job.createdAt + 1, job.state != .scheduled {
       events.append(Event(at: runAt, title: "Due", text: "it was to run from then on"))
     }
-    events += detail.attempts.suffix(Self.mostAttempts).map { Self.attempt($0, by: detail.worker(of: $0)) }
+    events += detail.attempts.suffix(Self.mostAttempts).map(Self.attempt)
     events += Self.end(detail)
     self.events = events.sorted { $0.at < $1.at }
     now = Self.now(detail)
@@ -203,10 +203,10 @@ struct JobTimeline {
   /// Where it is at present; nil once it has ended.
   private let now: String?
 
-  private static func attempt(_ attempt: AttemptRecord, by worker: String) -> Event {
+  private static func attempt(_ attempt: AttemptRecord) -> Event {
     let cause = FailureCause(attempt.failureClass, status: attempt.status, code: attempt.code)
     let facts = [
-      "worker \(worker)",
+      "worker \(attempt.workerText)",
       attempt.calls == 1 ? "1 call" : "\(attempt.calls) calls",
       attempt.errorID.map { "error id \($0.shortened(to: 100))" },
       attempt.consumed ? nil : "does not count",

@@ -42,7 +42,7 @@ extension JobDetail: Presentable {
     guard case .object(let members) = summary.json else { return .null }
     let more: JSONValue = [
       "batch": .text(batch?.description), "reference": .text(reference),
-      "attempt_errors": .array(attempts.map { $0.json(workers[$0.worker]) }), "result": result?.json ?? .null,
+      "attempt_errors": .array(attempts.map(\.json)), "result": result?.json ?? .null,
       "death": death?.json ?? .null, "holder": holder?.json ?? .null,
     ]
     guard case .object(let others) = more else { return .null }
@@ -125,7 +125,7 @@ extension JobDetail: Presentable {
         Cell(attempt.attempt), Cell(Moment.short(attempt.at)), Cell(attempt.failureClass),
         Cell([attempt.status.map(String.init), attempt.code].compactMap { $0 }.joined(separator: " ")),
         Cell(attempt.maybeCounted && attempt.calls > 0 ? "\(attempt.calls)?" : String(attempt.calls)),
-        attempt.consumed ? "yes" : "no", Cell(worker(of: attempt)), Cell(attempt.endpoint ?? ""),
+        attempt.consumed ? "yes" : "no", Cell(attempt.workerText), Cell(attempt.endpoint ?? ""),
         Cell(attempt.errorID ?? ""), Cell(attempt.message ?? ""),
       ])
     }
@@ -134,7 +134,7 @@ extension JobDetail: Presentable {
 }
 
 extension AttemptRecord {
-  fileprivate func json(_ workerName: String?) -> JSONValue {
+  fileprivate var json: JSONValue {
     [
       "attempt": .count(attempt), "at": .time(at), "class": .string(failureClass), "code": .text(code),
       "message": .text(message), "error_id": .text(errorID), "status": .count(status),

@@ -335,7 +335,7 @@ extension SQLAttack {
       "SELECT message FROM analysis.job_attempts(0::smallint, {dead-south})", .nothing),
     SQLAttack(
       .northernClinician, "asks which worker failed with another clinic's job",
-      "SELECT o_host FROM analysis.attempt_workers(0::smallint, {dead-south})", .nothing),
+      "SELECT o_host FROM analysis.attempts_shown(0::smallint, {dead-south})", .nothing),
     SQLAttack(
       .northernClinician, "asks what became of another clinic's jobs",
       "SELECT o_state FROM analysis.jobs_ended(0::smallint, {month}::smallint, ARRAY[{succeeded-south}]::bigint[])",

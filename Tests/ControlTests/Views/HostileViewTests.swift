@@ -19,7 +19,8 @@ struct HostileViewTests {
       attempts: 1, sourceName: text)
     let attempt = AttemptRecord(
       attempt: 1, at: Fixed.moment, failureClass: text, code: text, message: text, errorID: text, status: 503,
-      calls: 1, maybeCounted: false, consumed: true, endpoint: text, worker: 7)
+      calls: 1, maybeCounted: false, consumed: true, endpoint: text, worker: 7,
+      host: text, pid: 1)
     let conditions: JSONValue = [["id": .string(text), "name": .string(text), "confidence": .number(0.5)]]
     let result = StoredResult(
       analysisID: text, answeredAt: nil, finishedAt: Fixed.moment, conditionsJSON: conditions.json,

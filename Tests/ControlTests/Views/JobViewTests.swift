@@ -81,13 +81,13 @@ struct JobViewTests {
     let attempt = AttemptRecord(
       attempt: 1, at: Fixed.moment + 1, failureClass: "server", code: nil, message: "HTTP 503",
       errorID: "e-17",
-      status: 503, calls: 1, maybeCounted: false, consumed: true, endpoint: "main", worker: 7)
+      status: 503, calls: 1, maybeCounted: false, consumed: true, endpoint: "main", worker: 7, host: "w1",
+      pid: 42)
     let lost = AttemptRecord(
       attempt: 2, at: Fixed.moment + 2, failureClass: "worker_lost", code: nil,
       message: "The worker was lost while the job was in its lease.", errorID: nil, status: nil, calls: 1,
-      maybeCounted: true, consumed: false, endpoint: nil, worker: 8)
-    return JobDetail(
-      summary: try summary(), attempts: [attempt, lost], workers: [7: "w1 42"], result: result, death: nil)
+      maybeCounted: true, consumed: false, endpoint: nil, worker: 8, host: nil, pid: nil)
+    return JobDetail(summary: try summary(), attempts: [attempt, lost], result: result, death: nil)
   }
 
   @Test("an analysed job with its conditions and failed attempts; 0.7999 is 79% and orange")

@@ -101,15 +101,21 @@ END $$;
 COMMENT ON FUNCTION analysis.job_attempts IS
   'Answers the failed attempts of a job, in order.';
 
--- The workers of these attempts, as far as they are still known.
-CREATE OR REPLACE FUNCTION analysis.attempt_workers(p_shard smallint, p_job bigint)
-RETURNS TABLE (o_worker bigint, o_host text, o_pid int)
+-- The same with the machine and process of each worker that is still known.
+CREATE OR REPLACE FUNCTION analysis.attempts_shown(p_shard smallint, p_job bigint)
+RETURNS TABLE (
+  o_attempt smallint, o_at timestamptz, o_class text, o_code text, o_message text, o_error_id text,
+  o_status smallint, o_calls smallint, o_maybe_counted boolean, o_consumed boolean, o_endpoint text,
+  o_worker bigint, o_host text, o_pid int)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT w.id, w.host, w.pid FROM analysis.worker w
-  WHERE w.shard = p_shard AND w.id IN (SELECT a.worker_id FROM analysis.job_attempts(p_shard, p_job) a)
+  SELECT a.attempt, a.at, a.class, a.code, a.message, a.error_id, a.status, a.calls, a.maybe_counted,
+    a.consumed, a.endpoint, a.worker_id, w.host, w.pid
+  FROM analysis.job_attempts(p_shard, p_job) a
+  LEFT JOIN analysis.worker w ON w.shard = p_shard AND w.id = a.worker_id
+  ORDER BY a.at, a.attempt
 $$;
-COMMENT ON FUNCTION analysis.attempt_workers IS
-  'Answers the workers of a job''s failed attempts by machine and process, where they are still known.';
+COMMENT ON FUNCTION analysis.attempts_shown IS
+  'Answers the failed attempts of a job, in order, with the workers by machine and process.';
 
 -- Why a job is dead.
 CREATE OR REPLACE FUNCTION analysis.job_death(p_shard smallint, p_job bigint) RETURNS SETOF analysis.dead

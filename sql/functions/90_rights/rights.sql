@@ -31,7 +31,7 @@ LANGUAGE sql IMMUTABLE AS $$
     ('jobs',
       ARRAY[
         'list_jobs', 'list_dead', 'job_holder', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts',
-        'attempt_workers', 'job_death', 'deaths_of', 'failure_groups', 'period_text', 'list_batches',
+        'attempts_shown', 'job_death', 'deaths_of', 'failure_groups', 'period_text', 'list_batches',
         'batch_counts', 'batch_causes', 'find_jobs', 'job_label_of', 'watch', 'queue_state'],
       '{}'),
     ('reviews',
