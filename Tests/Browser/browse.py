@@ -386,6 +386,8 @@ def look_without_scripts(driver, address, folder):
         if bool(reloads) != is_live:
             fault(name, "it does not load itself anew without scripts, or should not")
         driver.save_screenshot(f"{folder}/{name}-without-scripts.png")
+        # A page that refuses is meant to.
+        check_log(driver, f"{name}-without-scripts", "400")
     act(driver, address, folder, "-without-scripts")
     mark(driver, address, folder, "-without-scripts")
     # Scripts of a driver run all the same.
