@@ -38,9 +38,6 @@ struct Dashboard: Sendable {
     feed = LiveFeed(atMost: Self.listeners) { try await Task.sleep(for: pause) }
   }
 
-  /// Whether a reader has to show something first.
-  var asksWhoReads: Bool { door.asksWhoReads }
-
   /// The events of `routes`, for the server to end them when it stops.
   var events: HTTPEvents { feed.events }
 

@@ -48,7 +48,7 @@ struct JobHolder: Sendable, Equatable, RenamedColumns {
   /// Its machine and process; nil before its first sign of life.
   var name: String? { Self.name(host: host, pid: pid) }
 
-  /// The same for a person, who is told the number until then.
+  /// The same for people; the worker's number before its first sign of life.
   var text: String { name ?? "number \(worker)" }
 
   /// A worker's machine and process.

@@ -51,7 +51,8 @@ enum ServeCommand {
       X-Forwarded-Proto to https, and X-Forwarded-For. A session ends after 30 minutes without use, with the browser, \
       by Log out, when this stops, and within a minute where the login is dropped or has another password or no role. \
       The password is kept in memory that long. There are at most 24 logins at once, with two connections each that \
-      are at most 30 s old, and 6 wrong passwords a minute for a login, 30 from an address.
+      are at most 30 s old. In a minute there may be 6 wrong passwords for a login from one address, 60 for a login \
+      and 30 from an address.
 
       The page of usage shows beside each user their photo, as far as users prefetch-photos has put it into the folder \
       of --url-cache (nothing is fetched for a page), else the logo of their clinic, else their initials. Photos and \
@@ -137,7 +138,7 @@ enum ServeCommand {
     }
   }
 
-  /// The dashboard; none where others reach the address and no token protects it.
+  /// The dashboard; none where others reach the address and nobody is asked who reads.
   private static func dashboard(
     _ session: ControlSession, _ monitor: QueueMonitor, _ readers: Readers, _ basePath: String,
     _ keys: KeyRing?, _ photos: RemoteImageCache?

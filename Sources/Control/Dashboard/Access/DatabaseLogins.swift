@@ -31,7 +31,7 @@ final class DatabaseLogins: Sendable {
   /// - Parameters:
   ///   - database: Where logins log in.
   ///   - context: What pages work with, as the login of a pool.
-  ///   - warn: Is told of what no reader can mend.
+  ///   - warn: Reports what only an operator can mend.
   init(
     isBehindTLS: Bool, _ database: ConnectionPool, warn: @escaping @Sendable (String) -> Void = { _ in },
     context: @escaping @Sendable (ConnectionPool) async throws -> DashboardContext
