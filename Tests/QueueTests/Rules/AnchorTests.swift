@@ -331,11 +331,7 @@ struct AnchorTests {
     try await queue.pool.withConnection { (connection) async throws in
       try await connection.execute(script: "BEGIN; \(change)")
       async let done: Void = body()
-      try await eventually {
-        try await queue.number(
-          "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        ) == 1
-      }
+      try await queue.untilSomebodyWaits()
       try await connection.execute(script: "COMMIT")
       try await done
     }

@@ -150,7 +150,8 @@ struct JobStateTests {
         _ = try await queue.number("SELECT (pg_current_xact_id()::text)::bigint")
         return try await queue.number(
           """
-          SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CALL analysis.wait_for%' AND state = 'active'
+          SELECT count(*) FROM pg_stat_activity
+          WHERE datname = current_database() AND query LIKE 'CALL analysis.wait_for%' AND state = 'active'
             AND (backend_xmin IS NULL OR backend_xmin::text::bigint > \(before))
           """) == 1
       }
@@ -186,7 +187,10 @@ struct JobStateTests {
 
   private func isWaiting(_ queue: QueueFixture) async throws -> Bool {
     try await queue.number(
-      "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CALL analysis.wait_for%' AND wait_event = 'PgSleep'"
+      """
+      SELECT count(*) FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE 'CALL analysis.wait_for%' AND wait_event = 'PgSleep'
+      """
     ) == 1
   }
 }

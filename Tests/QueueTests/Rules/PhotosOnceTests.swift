@@ -119,10 +119,7 @@ struct PhotosOnceTests {
           return try await one(queue, Ask("ann"), on: transaction)
         }
       }
-      try await eventually("the second to wait") {
-        try await queue.number("SELECT count(*)::int FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
-          >= 1
-      }
+      try await queue.untilSomebodyWaits()
       try await first.execute(script: "COMMIT")
       await first.close()
       let answer = await second.result
