@@ -188,6 +188,28 @@ extension ConnectionPool {
         deadline: deadline.map { _ in until - ContinuousClock.now }, body)
     }
   }
+
+  /// Runs a closure with connections to that of its servers which takes changes, for what a standby refused or broke off.
+  ///
+  /// - Parameters:
+  ///   - deadline: How long one is looked for, as while a standby takes over.
+  ///   - failure: What is thrown where there is none.
+  public nonisolated func withPrimary<R>(
+    deadline: Duration, after failure: any Error, _ body: (ConnectionPool) async throws -> R
+  ) async throws -> R {
+    var configuration = configuration
+    configuration.keywords["target_session_attrs"] = "read-write"
+    let primary = ConnectionPool(configuration, on: loop, size: size, reconnect: .retry)
+    let outcome: Result<R, any Error>
+    do {
+      guard (try? await primary.withConnection(deadline: deadline, { _ in })) != nil else { throw failure }
+      outcome = .success(try await body(primary))
+    } catch {
+      outcome = .failure(error)
+    }
+    await primary.close()
+    return try outcome.get()
+  }
 }
 
 /// What a pool does when the server cannot be reached.

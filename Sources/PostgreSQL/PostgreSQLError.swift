@@ -148,6 +148,10 @@ extension PostgreSQLError {
   /// Whether the server takes no changes at present: a standby, or one that was made read-only.
   public var isReadOnlyServer: Bool { sqlState == "25006" }
 
+  /// Whether the server broke a reading off that may be begun anew elsewhere: the connection is gone, or a standby had to go
+  /// on with its log.
+  public var isBrokenOff: Bool { isConnectionLoss || sqlState?.hasPrefix("40") == true }
+
   /// Whether the role lacks the right to it, or a function of the schema refuses the role.
   public var isPermissionDenied: Bool { sqlState == Self.permissionDenied }
 

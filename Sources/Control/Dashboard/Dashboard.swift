@@ -1,4 +1,5 @@
 import HTTPServing
+import PostgreSQL
 import Queue
 import Support
 
@@ -141,7 +142,7 @@ struct Dashboard: Sendable {
       var answer: HTTPAnswer
       do {
         try Self.checkText(request)
-        answer = try await make(session)
+        answer = try await onPrimary(where: session) { try await make($0) }
       } catch {
         let failure = await PageFailure(error, needing: roles, session.context)
         answer = await show(failure.page, section, to: session)
@@ -150,6 +151,21 @@ struct Dashboard: Sendable {
       return answer
     } catch {
       return outside(error.page)
+    }
+  }
+
+  /// Makes an answer; what a standby has refused, before it did anything, on the primary.
+  private func onPrimary(
+    where session: Door.Session, _ make: (Door.Session) async throws -> HTTPAnswer
+  ) async throws -> HTTPAnswer {
+    do {
+      return try await make(session)
+    } catch  where PostgreSQLError.within(error)?.isReadOnlyServer == true {
+      return try await session.context.database.withPrimary(deadline: .seconds(2), after: error) { primary in
+        var session = session
+        session.context.database = primary
+        return try await make(session)
+      }
     }
   }
 
@@ -170,7 +186,8 @@ struct Dashboard: Sendable {
     let context = visited ?? session.context
     let frame = Frame(
       skin: skin, section: section, sections: await sections(context),
-      foot: "<p>Shown as login \(context.login) in database \(context.databaseName).</p>",
+      foot:
+        "<p>Shown as login \(context.login) in database \(context.databaseName)\(await context.standbyText()).</p>",
       logOut: door.asksWhoReads ? session.token : nil, message: message, age: visited?.visit.age, query: query
     )
     return .page(frame.html(page), page.status, below: basePath)

@@ -6,7 +6,7 @@ import Support
 /// What pages and actions work with.
 struct DashboardContext: Sendable {
   /// The database, as the login that started the dashboard or logged in to it.
-  let database: ConnectionPool
+  var database: ConnectionPool
   /// What all pages show at the bottom: as whom they were read, and of which database.
   let login: String
   let databaseName: String
@@ -67,6 +67,17 @@ struct DashboardContext: Sendable {
 
   var jobs: JobDirectory { JobDirectory(database, shards: shards) }
   var batches: BatchDirectory { BatchDirectory(database, shards: shards) }
+
+  /// That pages are read from a standby, and of when its last change is; nothing where the primary is read.
+  func standbyText() async -> String {
+    guard (try? await database.withConnection { await $0.isStandby }) == true else { return "" }
+    let reading = Reading(key: "standby", statements: 1, saysAge: false) { [database] in
+      try await database.standbyChangedAt()
+    }
+    let changedAt = (try? await value(of: reading)) ?? nil
+    return ", from a standby"
+      + (changedAt.map { ", whose last change is of \(Moment.short($0.secondsSince1970))" } ?? "")
+  }
 
   /// The queue, some seconds old: one statement for all browsers.
   ///

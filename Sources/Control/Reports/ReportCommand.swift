@@ -283,6 +283,9 @@ private struct ReportRun {
     }
     bar?.finish()
     if let out = arguments.out { console.say(sentence(outcome, request, file: out)) }
+    if let at = outcome.standbyChangedAt {
+      console.say("Read from a standby, whose last change is of \(Moment.short(at)).")
+    }
     if let since = outcome.removedSince {
       console.say(
         "Results of \(request.span) have been removed since \(Moment.short(since)), after the time for which they are "

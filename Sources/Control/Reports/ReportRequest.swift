@@ -129,6 +129,9 @@ struct ReportOutcome: Sendable, Equatable {
   var removedSince: Double?
   /// Whether this is a draft of the usage of a month that could be closed.
   var canBeClosed = false
+  /// The time of the last change that the standby had from which it was read, in seconds since 1970; nil where the primary
+  /// was read.
+  var standbyChangedAt: Double?
 }
 
 /// A report: what it asks the database, its columns, and its rows as cells.

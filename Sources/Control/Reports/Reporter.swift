@@ -53,20 +53,44 @@ struct Reporter: Sendable {
     do {
       switch destination {
       case .stream(let take):
-        let report = try await write(request, actor, detail, progress: progress) { chunk in
-          do { try take(chunk) } catch { throw ReportsError(interruptedBy: error) }
+        var passed = PassedReport()
+        return try await goingOn(request) { reporter in
+          passed.beginAnew()
+          let report = try await reporter.write(request, actor, detail, progress: progress) { chunk in
+            let new = try passed.new(chunk)
+            do { try take(new) } catch { throw ReportsError(interruptedBy: error) }
+          }
+          return report.outcome(sha256: nil, isNew: true)
         }
-        return report.outcome(sha256: nil, isNew: true)
       case .file(let path):
-        var file = try ReportFile(path)
-        let report = try await write(request, actor, detail, progress: progress) { chunk in
-          try file.write(chunk)
+        return try await goingOn(request) { reporter in
+          var file = try ReportFile(path)
+          let report = try await reporter.write(request, actor, detail, progress: progress) { chunk in
+            try file.write(chunk)
+          }
+          let result = try file.finish(report.meta, format: request.format)
+          return report.outcome(sha256: result.sha256, isNew: result.isNew)
         }
-        let result = try file.finish(report.meta, format: request.format)
-        return report.outcome(sha256: result.sha256, isNew: result.isNew)
       }
     } catch {
       throw ReportsError(wrapping: error, timeout: timeout)
+    }
+  }
+
+  /// How long a primary is looked for, as while a standby takes over.
+  private static let patience = Duration.seconds(30)
+
+  /// Reads a report; where that was broken off, by a standby that had to go on with its log or with the connection, once more
+  /// from the primary. One whose readers are recorded is not read twice.
+  private func goingOn(
+    _ request: ReportRequest, _ read: (Reporter) async throws -> ReportOutcome
+  ) async throws -> ReportOutcome {
+    do {
+      return try await read(self)
+    } catch let error as PostgreSQLError where error.isBrokenOff && !request.kind.hasDiagnoses {
+      return try await database.withPrimary(deadline: Self.patience, after: error) {
+        try await read(Reporter($0, timeout: timeout, moment: moment))
+      }
     }
   }
 
@@ -123,12 +147,14 @@ struct Reporter: Sendable {
     let openJobs: Int
     let removedSince: Timestamp?
     let canBeClosed: Bool
+    let standbyChangedAt: Timestamp?
 
     func outcome(sha256: String?, isNew: Bool) -> ReportOutcome {
       let kind: ReportOutcome.Kind = openJobs > 0 ? .openJobs : isNew ? .written : .nothingToDo
       return ReportOutcome(
         kind: kind, rows: meta.rows, state: meta.state, openJobs: openJobs, sha256: sha256,
-        removedSince: removedSince?.secondsSince1970, canBeClosed: canBeClosed)
+        removedSince: removedSince?.secondsSince1970, canBeClosed: canBeClosed,
+        standbyChangedAt: standbyChangedAt?.secondsSince1970)
     }
   }
 
@@ -142,6 +168,8 @@ struct Reporter: Sendable {
       isolation: .repeatableRead, readOnly: true, deadline: timeout
     ) { transaction in
       try await limit(transaction)
+      // Before the snapshot: what is read is at least as new.
+      let standbyChangedAt = try await transaction.standbyChangedAt()
       let facts = try await facts(of: request, in: transaction)
       let question = ReportQuestion(
         month: request.month, lastMonth: request.lastMonth ?? request.month, zone: zone,
@@ -163,7 +191,8 @@ struct Reporter: Sendable {
       }
       return WrittenReport(
         meta: meta, openJobs: openJobs, removedSince: meta.removedSince,
-        canBeClosed: request.kind == .usage && request.groups == nil && facts.state == .draft && facts.isDue)
+        canBeClosed: request.kind == .usage && request.groups == nil && facts.state == .draft && facts.isDue,
+        standbyChangedAt: standbyChangedAt)
     }
   }
 

@@ -105,6 +105,9 @@ public actor Connection: Queryable {
     wire.parameterStatus(name)
   }
 
+  /// Whether the server is a standby, as it last said; a pooler says nothing of it.
+  public var isStandby: Bool { parameterStatus("in_hot_standby") == "on" }
+
   /// Ends the connection; calls that are running or waiting fail with `closed`. Does nothing twice.
   public func close() {
     lose(PostgreSQLError(.closed, "The connection was closed."))

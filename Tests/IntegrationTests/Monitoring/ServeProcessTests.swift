@@ -7,7 +7,8 @@ import Testing
 
 @Suite("analysisctl serve as a process", .onOwnThread)
 struct ServeProcessTests {
-  private func port(_ serving: Executable) async throws -> UInt16 {
+  /// The port on which `analysisctl serve` says that it serves.
+  static func port(_ serving: Executable) async throws -> UInt16 {
     var found: UInt16?
     try await eventually("the port") {
       if serving.hasEnded { throw TestSupportError("it has ended: \(serving.messagesSoFar)") }
@@ -36,7 +37,7 @@ struct ServeProcessTests {
       _ = try await queue.submit(3, user: "clinic")
       let serving = try Executable(
         "analysisctl", ["serve", "--listen", "localhost:0"], environment: queue.environment)
-      let port = try await port(serving)
+      let port = try await Self.port(serving)
       let client = try RawClient(port: port)
       let metrics = try client.request("GET", "/metrics")
       #expect(metrics.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
@@ -69,7 +70,7 @@ struct ServeProcessTests {
       let serving = try Executable(
         "analysisctl", ["serve", "--listen", "127.0.0.1:0"], environment: environment)
       if isAllowed {
-        let port = try await port(serving)
+        let port = try await Self.port(serving)
         let text = MetricsText(try RawClient(port: port).request("GET", "/metrics").text)
         #expect(text["analysis_database_up"] == 1)
         #expect(text["analysis_submits_refused_total{limit=\"month\"}"] == (readsStatus ? 0 : nil))
@@ -96,7 +97,7 @@ struct ServeProcessTests {
         let serving = try Executable(
           "analysisctl", ["serve", "--listen", address, "--listen-from-anywhere"],
           environment: queue.environment)
-        let port = try await port(serving)
+        let port = try await Self.port(serving)
         #expect(try RawClient(port: port).request("GET", "/").status == status, "\(address)")
         #expect(try RawClient(port: port).request("GET", "/healthz").status == 200, "\(address)")
         serving.send(SIGTERM)
@@ -116,7 +117,7 @@ struct ServeProcessTests {
         "analysisctl",
         ["serve", "--listen", "127.0.0.1:0", "--token-file", files.path("token"), "--behind-tls"],
         environment: queue.environment)
-      let port = try await port(serving)
+      let port = try await Self.port(serving)
       let client = try RawClient(port: port)
       #expect(try client.request("GET", "/").headers["location"] == "/log-in")
       let entered = try client.request(
@@ -138,7 +139,7 @@ struct ServeProcessTests {
     try await withPasswords("correct-horse") { (queue, _) async throws in
       let serving = try Executable(
         "analysisctl", ["serve", "--listen", "127.0.0.1:0", "--log-in"], environment: queue.environment)
-      let client = try RawClient(port: try await port(serving))
+      let client = try RawClient(port: try await Self.port(serving))
       #expect(try client.request("GET", "/jobs").headers["location"] == "/log-in")
       func logIn(_ password: String) throws -> RawClient.Response {
         let form = try client.request("GET", "/log-in")

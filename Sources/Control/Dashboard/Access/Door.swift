@@ -60,7 +60,7 @@ struct Door: Sendable {
     /// What a form of this reader carries.
     let token: String
     /// What the reader sees, and as whom.
-    let context: DashboardContext
+    var context: DashboardContext
     /// The header that gives the browser its number, where it has none yet.
     var setCookie: (name: String, value: String)?
   }

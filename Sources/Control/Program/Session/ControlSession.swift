@@ -67,13 +67,30 @@ extension ControlContext {
       try await first.made { try await connect(database, schema) }
       var keeper: EndKeeper?
       if let place { keeper = await EndKeeper(place, database, say: console.say) }
-      let code = try await CommandRoles.naming(command, database) { try await body(session) }
+      let code = try await CommandRoles.naming(command, database) { try await run(body, session) }
       // What the command recorded; where it could not be chained, a worker or the next command does it.
       if schema == .compatible { try? await AuditLog(database).chain(deadline: .seconds(5)) }
       return await keeper?.finish(code) ?? code
     }
     await database.close()
     return try outcome.get()
+  }
+
+  /// Runs a command's body, where the servers that are named have it begin on a standby (`prefer-standby`) and that refuses it,
+  /// once more on the primary. What is recorded or changed comes before anything is shown, so that nothing is shown twice.
+  private func run(
+    _ body: (ControlSession) async throws -> ExitCode, _ session: ControlSession
+  ) async throws -> ExitCode {
+    let beganOnStandby = try? await session.database.withConnection { await $0.isStandby }
+    do {
+      return try await body(session)
+    } catch  where beganOnStandby == true && PostgreSQLError.within(error)?.isReadOnlyServer == true {
+      return try await session.database.withPrimary(deadline: .seconds(2), after: error) { primary in
+        try await body(
+          ControlSession(
+            context: self, database: primary, interruption: session.interruption, loop: session.loop))
+      }
+    }
   }
 
   private func connect(_ database: ConnectionPool, _ schema: SchemaNeed) async throws {
@@ -100,6 +117,13 @@ extension ControlContext {
 
   /// One for what a command asks, one for what it asks meanwhile.
   private static let connections = 2
+}
+
+extension Queryable {
+  /// The time of the last change that a standby has; nil of a primary.
+  func standbyChangedAt() async throws -> Timestamp? {
+    try await query(SQLFiles.required("server/standby.sql")).single().timestampIfPresent("changed_at")
+  }
 }
 
 extension Log {

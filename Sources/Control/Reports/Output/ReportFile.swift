@@ -123,6 +123,41 @@ struct ExistingFile: ~Copyable {
   }
 }
 
+/// What of a report has been passed on. Of one that is read anew, the same bytes are left out.
+struct PassedReport: ~Copyable {
+  private var passed = SHA256()
+  private var count = 0
+  private var repeated = SHA256()
+  private var repeatedCount = 0
+
+  /// From here on the report comes from its beginning.
+  mutating func beginAnew() {
+    repeated = SHA256()
+    repeatedCount = 0
+  }
+
+  /// What of a chunk has not been passed on.
+  ///
+  /// - Throws: When what comes anew is not what was passed on, since something was changed meanwhile.
+  mutating func new(_ chunk: [UInt8]) throws(ReportsError) -> [UInt8] {
+    let old = Array(chunk.prefix(count - repeatedCount))
+    let new = Array(chunk.dropFirst(old.count))
+    if !old.isEmpty {
+      repeated.update(old.span.bytes)
+      repeatedCount += old.count
+      if repeatedCount == count, repeated.digest != passed.digest {
+        throw ReportsError(
+          .unreachable, "the report was broken off, and what it has shown has changed since",
+          advice: "run it again; with --out nothing is shown before it is whole")
+      }
+    }
+    passed.update(new.span.bytes)
+    count += new.count
+    repeatedCount += new.count
+    return new
+  }
+}
+
 /// Drives a view row by row and passes its bytes on in chunks of whole lines.
 ///
 /// The sink is asked for again at each call and never kept, so that it may be a file that cannot be copied.
