@@ -24,8 +24,9 @@ public struct WorkerConfiguration: Sendable {
   var heartbeat: Duration = .seconds(5)
   /// The time that one call may take from its start to the last byte of the answer.
   public var callDeadline: Duration = .seconds(120)
-  /// The time that one statement may take; a frozen server shows no error of its own.
-  var statementDeadline: Duration = .seconds(30)
+  /// The time that one statement may take; a frozen server shows no error of its own. As long as a lease, so that a worker is
+  /// with the server that took over when the frozen one's jobs come back.
+  var statementDeadline: Duration = .seconds(15)
   /// How long after a stop was asked for calls in flight may finish.
   public var grace: Duration = .seconds(25)
   /// The time that each of the statements may take by which a worker records at its very end that it was there: a

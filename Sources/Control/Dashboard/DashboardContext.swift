@@ -70,7 +70,8 @@ struct DashboardContext: Sendable {
 
   /// That pages are read from a standby, and of when its last change is; nothing where the primary is read.
   func standbyText() async -> String {
-    guard (try? await database.withConnection { await $0.isStandby }) == true else { return "" }
+    let isStandby = try? await database.withConnection(deadline: .seconds(1)) { await $0.isStandby }
+    guard isStandby == true else { return "" }
     let reading = Reading(key: "standby", statements: 1, saysAge: false) { [database] in
       try await database.standbyChangedAt()
     }
