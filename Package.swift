@@ -114,7 +114,7 @@ let package = Package(
       ]),
     module("CommandLineTool", ["Support", "EventLoop", "PostgreSQL", "HTTPServing", "Images"]),
     module("Endpoint", ["Support", "PostgreSQL", "HTTPTransfer", "HTTPServing", "CommandLineTool"]),
-    module("Queue", ["Support", "EventLoop", "PostgreSQL"], plugins: ["EmbedSQL"]),
+    module("Queue", ["Support", "EventLoop", "PostgreSQL", "HTTPTransfer"], plugins: ["EmbedSQL"]),
     module(
       "Worker", ["Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "Queue", "Endpoint", "Images"]),
     module(
@@ -134,8 +134,8 @@ let package = Package(
     tool(
       "analysis-worker",
       [
-        "Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "HTTPServing", "Images", "Endpoint", "Worker",
-        "CommandLineTool",
+        "Support", "EventLoop", "PostgreSQL", "HTTPTransfer", "HTTPServing", "Queue", "Images", "Endpoint",
+        "Worker", "CommandLineTool",
       ]),
     tool(
       "analysis-gateway",

@@ -28,7 +28,7 @@ public final class Gateway: Sendable {
   /// Those who listen to what becomes of a job, or to all that happens to their user.
   let events: HTTPEvents
   let userEvents: UserEvents
-  private let rules = SentImageRules()
+  private let rules: SentImageRules
   let presence: DatabasePresence
   private let draining = Atomic(false)
   private let version: String
@@ -64,6 +64,7 @@ public final class Gateway: Sendable {
         try? await WorkerStatements.notifyWorkers(shard: shard).run(on: database)
       }
     }
+    rules = SentImageRules(store: configuration.imageStore, hasKeys: configuration.keys != nil)
     intake = PhotoIntake(
       database: database, limits: configuration.images, keys: configuration.keys, rules: rules,
       workers: workers, log: log)
@@ -143,6 +144,7 @@ public final class Gateway: Sendable {
     await waits.close()
     await presence.close()
     await database.close()
+    await configuration.imageStore?.close()
   }
 
   // MARK: Monitoring

@@ -1,6 +1,7 @@
 internal import HTTPServing
 public import Images
 public import PostgreSQL
+public import Queue
 
 /// Everything the gateway can be told before it starts.
 public struct GatewayConfiguration: Sendable {
@@ -24,6 +25,8 @@ public struct GatewayConfiguration: Sendable {
   public var photoMemory = 256 << 20
   /// Under what photos are encrypted; nil to leave them in plaintext.
   public var keys: KeyRing?
+  /// The object store in which images are, where there are any; the gateway closes it.
+  public var imageStore: ImageStore?
   /// Whether ends of jobs are listened for on a connection of its own.
   public var listens = true
   /// How fast an app has to send.

@@ -103,12 +103,21 @@ struct PhotoIntake: Sendable {
       log.error("A photo cannot be encrypted", ["error": .string(error.message)])
       throw APIFailure.internalFailure
     }
+    let object: ImageObject?
+    do throws(ImageStoreError) {
+      object = try await rules.newImages?.put(stored.bytes, sha256: stored.sha256)
+    } catch {
+      log.error("A photo cannot be stored", ["error": .string(error.description)])
+      throw APIFailure.busy
+    }
     let statement = Statement(
       SQLFunction("gateway_submit", 10),
       [
         .int16(token.shard), .bytes(token.hash), .text(user.reference), .int16(photo.kind.code),
-        .bytes(stored.sha256), .bytes(stored.bytes),
-        .array([Int32(clamping: clean.width), Int32(clamping: clean.height)]), .text(photo.key),
+        .bytes(stored.sha256), .bytes(object.map { Array($0.key.utf8) } ?? stored.bytes),
+        .array(
+          ([clean.width, clean.height] + (object.map { [$0.byteCount] } ?? [])).map(Int32.init(clamping:))),
+        .text(photo.key),
         .int64(stored.key?.keyID.value), .bytes(stored.key?.bytes),
       ], as: Submitted.self, while: "submitting a photo"
     ) { row -> Result<Accepted, RefusedSubmit> in
@@ -138,18 +147,30 @@ struct PhotoIntake: Sendable {
   }
 }
 
-/// What is sent of the images of each type, as the database's settings say now.
+/// What is sent of the images of each type and where new ones go, as the database's settings say now.
 final class SentImageRules: Sendable {
   private static let every: Duration = .seconds(60)
-  private let known = Mutex<[AnalysisKind: ImageRules]>([:])
+  private let known = Mutex<([AnalysisKind: ImageRules], NewImages?)>(([:], nil))
+  private let store: ImageStore?
+  private let hasKeys: Bool
 
-  init() {}
+  /// - Parameters:
+  ///   - store: the object store that this program was given.
+  ///   - hasKeys: whether images are encrypted here.
+  init(store: ImageStore?, hasKeys: Bool) {
+    self.store = store
+    self.hasKeys = hasKeys
+  }
 
-  func rules(of kind: AnalysisKind) -> ImageRules { known.withLock { $0[kind] } ?? .usual }
+  func rules(of kind: AnalysisKind) -> ImageRules { known.withLock { $0.0[kind] } ?? .usual }
+
+  /// Where new images go; nil: to the database.
+  var newImages: NewImages? { known.withLock { $0.1 } }
 
   func read(_ database: ConnectionPool) async throws(JobQueueError) {
     let rules = try await ShardDirectory(database).imageRules()
-    known.withLock { $0 = rules }
+    let newImages = try await NewImages.read(database, store: store, hasKeys: hasKeys)
+    known.withLock { $0 = (rules, newImages) }
   }
 
   /// Reads them again and again, until the task is cancelled.

@@ -1,6 +1,6 @@
 internal import Images
 public import PostgreSQL
-internal import Queue
+public import Queue
 public import Support
 
 /// What a worker process is to do.
@@ -61,6 +61,10 @@ public struct WorkerConfiguration: Sendable {
   public var drainHorizon: Duration?
   /// The keys for encrypted images; without them the jobs of such images wait.
   public var imageKeys: ImageKeys?
+  /// The object store in which images are; without it the jobs of such images wait. Whoever gives it closes it.
+  public var imageStore: ImageStore?
+  /// How often a store is asked again that refuses what is asked of it.
+  var storeProbe: Duration = .seconds(30)
   /// Whether a job whose image is in plaintext is dead, and nothing of it is sent.
   public var requiresEncryption = false
   /// How long a job at least waits whose image's key is not here.

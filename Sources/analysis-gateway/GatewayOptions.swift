@@ -91,7 +91,8 @@ enum GatewayOptions {
   static let inputs: [any Input] = [
     ServiceOptions.config, ServiceOptions.database, SharedOptions.databaseProof, connections, listen,
     behindTLS, certificate, privateKey,
-    deadline, grace, rate, maxImage, maxDimension, photoMemory, clients, origins, keyFile, hearEnded, metrics,
+    deadline, grace, rate, maxImage, maxDimension, photoMemory, clients, origins, keyFile,
+    SharedOptions.imageStore, hearEnded, metrics,
     ServiceOptions.metricsFromAnywhere, ServiceOptions.logLevel,
   ]
 

@@ -25,8 +25,9 @@ struct GatewayRun {
     let service = ServiceNotification(environment: context.environment)
     let address = try address()
     let security = try security()
-    let configuration = try configuration(log)
+    var configuration = try configuration(log)
     let loop = try EventLoop(name: "gateway")
+    configuration.imageStore = try imageStore(loop)
     let gateway = Gateway(configuration, loop: loop, log: log, version: GatewayOptions.version)
     let stops = try Signals.stream(of: [.terminate, .interrupt], thenIgnored: true)
     do {
@@ -134,7 +135,8 @@ struct GatewayRun {
   private func clients(_ log: Log) throws -> Int {
     let listener = try values[GatewayOptions.metrics] == nil ? 0 : HTTPServer.Bounds().daemon.descriptors
     let connections = try values[GatewayOptions.connections]
-    let room = DescriptorLimit.raise() - Self.ownDescriptors - listener - max(0, connections - 8)
+    let store = try values[SharedOptions.imageStore] == nil ? 0 : ImageStore.connections
+    let room = DescriptorLimit.raise() - Self.ownDescriptors - listener - store - max(0, connections - 8)
     guard room > 0 else {
       throw CommandFailure.usage(
         "the limit of open files leaves no room for apps", advice: "Raise it (LimitNOFILE, ulimit -n).")
@@ -154,6 +156,15 @@ struct GatewayRun {
       return try KeyFile.read(path, environment: context.environment)
     } catch {
       throw CommandFailure(ExitCode(of: error), error.message, advice: error.advice)
+    }
+  }
+
+  private func imageStore(_ loop: EventLoop) throws -> ImageStore? {
+    guard let path = try values[SharedOptions.imageStore] else { return nil }
+    do throws(SystemError) {
+      return try ImageStore(file: path, environment: context.environment, loop: loop)
+    } catch {
+      throw CommandFailure(ExitCode(of: error), "The image store cannot be used: \(error)")
     }
   }
 

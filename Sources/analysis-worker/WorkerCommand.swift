@@ -7,6 +7,7 @@ import HTTPServing
 import HTTPTransfer
 import Images
 import PostgreSQL
+import Queue
 import Support
 import Worker
 
@@ -24,8 +25,11 @@ struct WorkerCommand {
     let calls = try EventLoop(name: "calls")
     let http = HTTPClient(loop: calls, configuration: try transfer(sockets))
     let owner = ProcessOwner.current()
+    var configuration = try configuration(sockets)
+    let store = try imageStore(calls)
+    configuration.imageStore = store
     let worker = AnalysisWorker(
-      try configuration(sockets), clients: try clients(http), loop: loop, log: log, counters: Counters(),
+      configuration, clients: try clients(http), loop: loop, log: log, counters: Counters(),
       user: owner.user, host: owner.host, processID: getpid(), version: WorkerOptions.version,
       failpoints: try failpoints(loop, log))
     let stops = try Signals.stream(of: [.terminate, .interrupt], thenIgnored: true)
@@ -40,10 +44,12 @@ struct WorkerCommand {
       let summary = try await worker.run(stops: announcing(stops, to: service)) { service.ready() }
       await listener.stop()
       await http.close()
+      await store?.close()
       return try report(summary)
     } catch let error as WorkerError {
       await listener.stop()
       await http.close()
+      await store?.close()
       throw CommandFailure(Self.exitCode(error.kind), error.description)
     }
   }
@@ -104,6 +110,15 @@ struct WorkerCommand {
       return ImageKeys(try read(), read: read)
     } catch {
       throw CommandFailure(ExitCode(of: error), error.message, advice: error.advice)
+    }
+  }
+
+  private func imageStore(_ loop: EventLoop) throws -> ImageStore? {
+    guard let path = try context.values[SharedOptions.imageStore] else { return nil }
+    do throws(SystemError) {
+      return try ImageStore(file: path, environment: context.environment, loop: loop)
+    } catch {
+      throw CommandFailure(ExitCode(of: error), "The image store cannot be used: \(error)")
     }
   }
 
@@ -194,7 +209,8 @@ struct Sockets {
       try context.values[WorkerOptions.metrics] == nil ? 0 : HTTPServer.Bounds().daemon.descriptors
     // Only a worker with keys tells webhooks.
     let webhooks = try context.values[WorkerOptions.keyFile] == nil ? 0 : WebhookSettings().connections
-    let limit = DescriptorLimit.raise() - listener - webhooks
+    let store = try context.values[SharedOptions.imageStore] == nil ? 0 : ImageStore.connections
+    let limit = DescriptorLimit.raise() - listener - webhooks - store
     do throws(WorkerError) {
       let room = try DescriptorBudget.calls(limit: limit)
       concurrency = min(wished, room)

@@ -622,7 +622,8 @@ CREATE TYPE analysis.submissions AS (
   source       text[],
   encrypted_by bigint[],
   wrapped_key  bytea[],
-  reference    text[]);
+  reference    text[],
+  object_bytes int[]);           -- how long objects are; the images of the call are their keys then
 CREATE TYPE analysis.submit_answer AS (
   index   int,
   outcome text,
@@ -784,8 +785,9 @@ CREATE TYPE analysis.job_again AS (
 ALTER TABLE analysis.setting DISABLE TRIGGER USER;
 INSERT INTO analysis.setting (name, value) VALUES ('report_threshold', '5');
 
--- Whether a photo that is submitted by SQL without a key is one job a day. In 1.0 each call was a job.
-INSERT INTO analysis.setting (name, value) VALUES ('photos_once', 'no');
+-- Whether a photo that is submitted by SQL without a key is one job a day. In 1.0 each call was a job. And
+-- where new images go.
+INSERT INTO analysis.setting (name, value) VALUES ('photos_once', 'no'), ('image_store', 'database');
 ALTER TABLE analysis.setting ENABLE TRIGGER USER;
 
 -- Who wakes the workers locks this row until the commit.
@@ -854,6 +856,17 @@ END $$;
 -- An encrypted image is bound to the SHA-256 of its user's name. Here it is where the user has had another
 -- name since; NULL: it is that of the name in the account.
 ALTER TABLE analysis.image ADD COLUMN user_sha256 bytea;
+
+-- An image is here or in an object store: then `bytes` is NULL, and here is the key of the object, which
+-- has the same bytes. By the index it is found whether an object is an image's. To make it the server reads
+-- the rows, not the bytes.
+ALTER TABLE analysis.image ADD COLUMN object_key text, ALTER COLUMN bytes DROP NOT NULL;
+CREATE INDEX image_object ON analysis.image (object_key COLLATE "C") WHERE object_key IS NOT NULL;
+
+-- Objects whose images are gone, until they have gone too.
+CREATE TABLE analysis.lost_object (
+  object_key text COLLATE "C" PRIMARY KEY,
+  at         timestamptz NOT NULL DEFAULT clock_timestamp());
 
 -- Names of users and clinics in their composed form (NFC): one name in two forms was two users. A name that
 -- is in the other form is composed; where another has the composed one, or it is too long, the number is put
@@ -953,11 +966,12 @@ ALTER TABLE analysis.job ADD CONSTRAINT job_whole CHECK (
 ALTER TABLE analysis.idem ADD CONSTRAINT idem_whole CHECK (
   octet_length(key_hash) = 32 AND octet_length(content_hash) = 32) NOT VALID;
 ALTER TABLE analysis.image ADD CONSTRAINT image_whole CHECK (
-  octet_length(bytes) BETWEEN 1 AND 10000512 AND byte_count = octet_length(bytes)
+  byte_count BETWEEN 1 AND 10000512 AND (bytes IS NULL) = (object_key IS NOT NULL)
+  AND coalesce(byte_count = octet_length(bytes), length(object_key) BETWEEN 1 AND 200)
   AND octet_length(sha256) = 32 AND coalesce(octet_length(user_sha256) = 32, true)
   AND coalesce(width BETWEEN 1 AND 100000, true) AND coalesce(height BETWEEN 1 AND 100000, true)
   AND CASE WHEN encrypted_by IS NULL THEN wrapped_key IS NULL
-           ELSE encrypted_by > 0 AND octet_length(wrapped_key) = 72 AND octet_length(bytes) > 40 END IS TRUE)
+           ELSE encrypted_by > 0 AND octet_length(wrapped_key) = 72 AND byte_count > 40 END IS TRUE)
   NOT VALID;
 ALTER TABLE analysis.usage ADD CONSTRAINT usage_whole CHECK (
   used >= 0 AND refunded >= 0 AND refused >= 0) NOT VALID;

@@ -104,6 +104,13 @@ public enum SharedOptions {
       "What a database server has to prove: verified asks one on another machine for a certificate in its name and one "
       + "on this machine for SCRAM or its socket's owner, as-given for what the connection string says.")
 
+  /// `--image-store`.
+  public static let imageStore = Option<String?>(
+    "image-store", .path, environment: "ANALYSIS_IMAGE_STORE", key: "image-store",
+    help:
+      "File (mode 0600) with the address and key of the object store in which images are; a bare name is a service "
+      + "credential.")
+
   /// The configuration file that an option names, read by `System`.
   public static func configuration(_ option: Option<String?>) -> ConfigurationSource {
     ConfigurationSource(option: option) { path, keys in

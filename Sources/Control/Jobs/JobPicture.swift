@@ -21,9 +21,10 @@ extension JobDirectory {
       return try await Statement(
         SQLFunction(
           "picture_of", 3, "o_image", "o_bytes", "o_unsanitized", "o_encrypted_by", "o_wrapped_key",
-          "o_sha256", "o_user_sha256"), key + [.text(reading)], while: "reading the picture of job \(job)"
+          "o_sha256", "o_user_sha256", "o_object"), key + [.text(reading)],
+        while: "reading the picture of job \(job)"
       ) { rows in
-        try rows.first.map { try ExportedImage($0) }
+        try rows.first.map { try ExportedImage(picture: $0) }
       }.run(on: database)
     }
     return nil

@@ -73,6 +73,26 @@ enum KeyFileOption {
     advice: "Name it with --key-file, with ANALYSIS_KEY_FILE, or in the configuration file.")
 }
 
+/// The object store in which images are, for the commands that read, write or remove them.
+enum ImageStoreOption {
+  /// Lends the store to a command's work and closes it then; nil where none is named.
+  static func with<R>(_ session: ControlSession, _ body: (ImageStore?) async throws -> R) async throws -> R {
+    guard let path = try session.context[SharedOptions.imageStore] else { return try await body(nil) }
+    let (environment, loop) = (session.context.environment, session.loop)
+    let store = try await onThread { () throws(SystemError) in
+      try ImageStore(file: path, environment: environment, loop: loop)
+    }
+    do {
+      let result = try await body(store)
+      await store.close()
+      return result
+    } catch {
+      await store.close()
+      throw error
+    }
+  }
+}
+
 /// The option by which somebody says why.
 enum ReasonOption {
   static let reason = Option<String?>(

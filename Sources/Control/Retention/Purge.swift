@@ -1,5 +1,7 @@
 import CommandLineTool
 import EventLoop
+import PostgreSQL
+import Queue
 import Support
 
 /// `analysisctl purge`.
@@ -26,6 +28,8 @@ enum PurgeCommand {
       It works in short transactions, may be stopped at any moment, and goes on where it ended with the next run. 75 \
       says that it was stopped, or that a month's tables were in use.
 
+      With --image-store the objects of images that are gone go too, and those of submits that never came, after a day.
+
       Images that this machine fetched by URL more than a day ago go from the folder of --url-cache too, which needs \
       no key. The folder belongs to the login that fetches, and is refused with 77 under any other. A machine that \
       fetches and has no login at the database for this is kept clean by --cache-only.
@@ -38,7 +42,9 @@ enum PurgeCommand {
         "analysisctl purge --cache-only --config /etc/analysis/analysisctl.conf",
         "What the machine has fetched, and no more."),
     ],
-    inputs: [dryRun, Confirmation.yes, share, RemoteImageOptions.keptCache, cacheOnly],
+    inputs: [
+      dryRun, Confirmation.yes, share, SharedOptions.imageStore, RemoteImageOptions.keptCache, cacheOnly,
+    ],
     exitCodes: [
       .done, .refused, .nothingToDo, .jobsStillOpen, .usage, .unreadableInput, .unreachable, .tryLater,
       .permission,
@@ -88,6 +94,29 @@ enum PurgeCommand {
     }
   }
 
+  /// Removes the objects of which there is no image, as far as the store does it.
+  private static func removeObjects(
+    at moment: Timestamp, _ session: ControlSession
+  ) async throws -> ImageStore.Removal {
+    let interruption = session.interruption
+    return try await ImageStoreOption.with(session) { store in
+      var removal = try await ImageStore.removeLost(session.database, from: store) { interruption.isAsked }
+      guard let store, removal.reason == nil else { return removal }
+      do {
+        let swept = try await store.sweep(session.database, at: moment.secondsSince1970) {
+          interruption.isAsked
+        }
+        removal.removed += swept.removed
+        removal.left += swept.left
+        removal.reason = swept.reason
+      } catch let error as ImageStoreError {
+        removal.left += 1
+        removal.reason = error
+      }
+      return removal
+    }
+  }
+
   private static func sweep(_ cache: CacheArguments, _ context: ControlContext) async throws -> ExitCode {
     let response = PurgeResponse(
       report: PurgeReport(), cached: try await cache.sweep(context.dependencies.network.now),
@@ -112,10 +141,14 @@ enum PurgeCommand {
       code = try await context.withSession { session in
         let interruption = session.interruption
         interruption.endGracefully()
-        let report = try await Purger(session.database, settings, by: session.actor("retention"))
-          .run { interruption.isAsked }
-        let response = PurgeResponse(report: report, cached: cached, isDry: settings.isDry)
+        let purger = Purger(session.database, settings, by: session.actor("retention"))
+        let report = try await purger.run { interruption.isAsked }
+        var response = PurgeResponse(report: report, cached: cached, isDry: settings.isDry)
+        if !settings.isDry { response.objects = try await removeObjects(at: purger.moment(), session) }
         try session.view.show(response)
+        if let reason = response.objects.reason {
+          session.view.sayUnlessJSON("Objects of images that are gone are left. \(reason)")
+        }
         // A script that throws results away hears of it too.
         for line in response.kept { session.view.sayUnlessJSON(line) }
         return response.exitCode
@@ -139,15 +172,17 @@ struct PurgeResponse: Sendable, Equatable, Presentable {
   /// What went from this machine's folder of images by URL.
   let cached: CacheSweep
   let isDry: Bool
+  /// What went from the image store.
+  var objects = ImageStore.Removal()
 
   var exitCode: ExitCode {
-    if !report.isComplete || !report.busyMonths.isEmpty { return .tryLater }
+    if !report.isComplete || !report.busyMonths.isEmpty || objects.left > 0 { return .tryLater }
     if !report.unclosedMonths.isEmpty { return .jobsStillOpen }
     return hasLines ? .done : .nothingToDo
   }
 
   /// Whether something went, or would.
-  var hasLines: Bool { !report.lines.isEmpty || cached.files > 0 }
+  var hasLines: Bool { !report.lines.isEmpty || cached.files > 0 || objects.removed > 0 }
 
   /// What was kept although it is past its time, a line for each month.
   var kept: [String] {
@@ -159,26 +194,25 @@ struct PurgeResponse: Sendable, Equatable, Presentable {
 
   var json: JSONValue {
     [
-      "dry_run": .bool(isDry), "complete": .bool(report.isComplete),
+      "dry_run": .bool(isDry), "complete": .bool(report.isComplete && objects.left == 0),
       "removed": .array(
         report.lines.map { line in
           [
             "kind": .string(line.kind.rawValue), "month": .month(line.month), "rows": .integer(line.rows),
             "bytes": .integer(line.bytes), "whole_month": .bool(line.isWholeMonth),
           ]
-        } + cacheLines),
+        } + line(Self.cache, cached.files, cached.bytes) + line("objects", objects.removed, 0)),
       "busy_months": .array(report.busyMonths.map { .month($0) }),
       "unclosed_months": .array(report.unclosedMonths.map { .month($0) }),
     ]
   }
 
-  /// The folder's line, which is of no month.
-  private var cacheLines: [JSONValue] {
-    guard cached.files > 0 else { return [] }
+  /// The line of what is of no month; none where nothing went.
+  private func line(_ kind: String, _ count: Int, _ bytes: Int) -> [JSONValue] {
+    guard count > 0 else { return [] }
     return [
       [
-        "kind": .string(Self.cache), "month": .null, "rows": .count(cached.files),
-        "bytes": .count(cached.bytes),
+        "kind": .string(kind), "month": .null, "rows": .count(count), "bytes": .count(bytes),
         "whole_month": false,
       ]
     ]
@@ -203,6 +237,7 @@ struct PurgeResponse: Sendable, Equatable, Presentable {
       if cached.files > 0 {
         table.add([Cell(Self.cache), "", Cell(cached.files), Cell(cached.bytes), "by file"])
       }
+      if objects.removed > 0 { table.add(["objects", "", Cell(objects.removed), "", "by object"]) }
       text =
         (isDry ? "Would be removed:\n" : "Removed:\n") + table.render(width: width, paint: paint)
     } else if width != nil, report.unclosedMonths.isEmpty {

@@ -257,7 +257,7 @@ struct Purger: Sendable {
   }
 
   /// The moment that counts as now for the whole run.
-  private func moment() async throws(JobQueueError) -> Timestamp {
+  func moment() async throws(JobQueueError) -> Timestamp {
     if let given = settings.moment { return Timestamp(secondsSince1970: given) }
     return try await Statement.serverTime.run(on: database)
   }

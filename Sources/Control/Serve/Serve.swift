@@ -77,8 +77,8 @@ enum ServeCommand {
     ],
     inputs: [
       listen, fromAnywhere, tokenFile, logIn, behindTLS, basePath, KeyFileOption.path,
-      RemoteImageOptions.hosts,
-      RemoteImageOptions.cache, RemoteImageOptions.cacheSize,
+      SharedOptions.imageStore, RemoteImageOptions.hosts, RemoteImageOptions.cache,
+      RemoteImageOptions.cacheSize,
     ],
     exitCodes: [.done, .usage, .unreadableInput, .unreachable, .tryLater, .permission], keepsEnd: false
   ) { context in
@@ -96,30 +96,33 @@ enum ServeCommand {
       let monitor = QueueMonitor(session.database)
       try await begin(monitor, session)
       let pages = pages(monitor, session.loop).routes
-      return try await remote.withCache(session, keys: keys, isNeeded: remote.cache != nil && keys != nil) {
-        photos in
-        let dashboard = try await dashboard(session, monitor, readers, basePath, keys, photos)
-        let server = try rule.serve(
-          address, pages + (dashboard?.routes ?? []), bounds: Dashboard.bounds, events: dashboard?.events)
-        session.console.say(
-          "Serving http://\(server.address)"
-            + (dashboard == nil
-              ? "/metrics, /healthz and /readyz." : "\(basePath)/, /metrics, /healthz and /readyz."))
-        let service = ServiceNotification(environment: context.environment)
-        service.ready()
-        // A step of the history is ten seconds long.
-        let keeper = Task {
-          while (try? await Task.sleep(for: .seconds(10))) != nil {
-            await monitor.keepHistory()
-            await dashboard?.forgetLogins()
+      return try await ImageStoreOption.with(session) { store in
+        try await remote.withCache(session, keys: keys, isNeeded: remote.cache != nil && keys != nil) {
+          photos in
+          let dashboard = try await dashboard(
+            session, monitor, readers, basePath, { try await opened($0, keys, store) }, photos)
+          let server = try rule.serve(
+            address, pages + (dashboard?.routes ?? []), bounds: Dashboard.bounds, events: dashboard?.events)
+          session.console.say(
+            "Serving http://\(server.address)"
+              + (dashboard == nil
+                ? "/metrics, /healthz and /readyz." : "\(basePath)/, /metrics, /healthz and /readyz."))
+          let service = ServiceNotification(environment: context.environment)
+          service.ready()
+          // A step of the history is ten seconds long.
+          let keeper = Task {
+            while (try? await Task.sleep(for: .seconds(10))) != nil {
+              await monitor.keepHistory()
+              await dashboard?.forgetLogins()
+            }
           }
+          await session.interruption.asked()
+          keeper.cancel()
+          service.stopping()
+          await server.stop()
+          await dashboard?.forgetLogins(all: true)
+          return .done
         }
-        await session.interruption.asked()
-        keeper.cancel()
-        service.stopping()
-        await server.stop()
-        await dashboard?.forgetLogins(all: true)
-        return .done
       }
     }
   }
@@ -141,7 +144,7 @@ enum ServeCommand {
   /// The dashboard; none where others reach the address and nobody is asked who reads.
   private static func dashboard(
     _ session: ControlSession, _ monitor: QueueMonitor, _ readers: Readers, _ basePath: String,
-    _ keys: KeyRing?, _ photos: RemoteImageCache?
+    _ openPicture: @escaping @Sendable (ExportedImage) async throws -> [UInt8], _ photos: RemoteImageCache?
   ) async throws -> Dashboard? {
     let owner = session.context.dependencies.owner()
     let decoders = ImageDecoders(slots: 1)
@@ -149,7 +152,7 @@ enum ServeCommand {
     let context = { @Sendable (database: ConnectionPool, monitor: QueueMonitor) in
       try await DashboardContext(
         database, monitor, owner: owner, reviewsRefusal: product?.refusal(of: .reviews),
-        openPicture: { try await opened($0, keys) },
+        openPicture: openPicture,
         openPhoto: { url in
           guard let photo = await photos?.kept(url) else { return nil }
           // Nobody has judged yet whether it is a picture, and what else is in it.
@@ -176,9 +179,11 @@ enum ServeCommand {
   static let photoLimits = ImageLimits(maxOutputBytes: 20_000, maxDimension: 96)
 
   /// A picture for a page, which says where it cannot be read why.
-  private static func opened(_ picture: ExportedImage, _ keys: KeyRing?) async throws -> [UInt8] {
+  private static func opened(
+    _ picture: ExportedImage, _ keys: KeyRing?, _ store: ImageStore?
+  ) async throws -> [UInt8] {
     do throws(StoredPicture.Unreadable) {
-      return try await picture.opened(keys)
+      return try await picture.opened(keys, store)
     } catch {
       throw UnreadablePicture(
         error.reason, advice: error == .withoutKeys ? "Start serve with --key-file." : nil)

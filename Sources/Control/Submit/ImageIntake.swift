@@ -18,28 +18,24 @@ struct ImageIntake: Sendable {
       return !refused.wasCancelled && refused.fault == nil
     }
 
-    /// Why no image can be cleaned here, if that is so.
-    var fault: ImageDecoderError? { if case .failure(let refused) = image { refused.fault } else { nil } }
+    /// Why no image can be cleaned or stored here, if that is so.
+    var fault: (any Error)? { if case .failure(let refused) = image { refused.fault } else { nil } }
   }
 
-  /// An image as it is to be stored.
+  /// An image as it is to be submitted: clean, and encrypted if there are keys.
   struct ReadyImage: Sendable {
-    /// Clean, and encrypted if there is a stored key.
-    let bytes: [UInt8]
-    /// Of the clean image; under a key where it is encrypted.
-    let sha256: [UInt8]
-    let width: Int
-    let height: Int
+    let image: SubmittedImage
+    /// How many bytes are to be sent with the submit.
+    let byteCount: Int
     let isBelowModelSide: Bool
-    let storedKey: StoredKey?
   }
 
-  struct Refused: Error, Equatable {
+  struct Refused: Error {
     let refusal: Refusal
     /// Whether nobody waited for it any more, which says nothing of the image.
     var wasCancelled = false
-    /// Why no image can be cleaned here, which says nothing of this one.
-    var fault: ImageDecoderError?
+    /// Why no image can be cleaned or stored here, which says nothing of this one.
+    var fault: (any Error)?
   }
 
   private let limits: ImageLimits
@@ -50,6 +46,8 @@ struct ImageIntake: Sendable {
   private let keys: KeyRing?
   /// Where images by URL come from; nil where there are none.
   private let remote: RemoteImageCache?
+  /// Where images are written that are to be submitted; nil: to the database.
+  var newImages: NewImages?
   /// How many are worked on at once.
   private let width: Int
   /// A chunk is full when it has so many bytes of clean images.
@@ -95,7 +93,7 @@ struct ImageIntake: Sendable {
         }
         guard let (index, prepared) = await group.next() else { break }
         running -= 1
-        if case .success(let image) = prepared.image { bytes += image.bytes.count }
+        if case .success(let image) = prepared.image { bytes += image.byteCount }
         isFaulty = isFaulty || prepared.fault != nil
         done.append((index, prepared))
       }
@@ -105,24 +103,38 @@ struct ImageIntake: Sendable {
 
   private func prepare(_ item: SubmitItem) async -> Prepared {
     do throws(Refused) {
-      return Prepared(item: item, image: .success(try encrypted(try await clean(item), of: item)))
+      return Prepared(item: item, image: .success(try await stored(try await clean(item), of: item)))
     } catch {
       return Prepared(item: item, image: .failure(error))
     }
   }
 
-  private func encrypted(_ image: CleanImage, of item: SubmitItem) throws(Refused) -> ReadyImage {
+  /// Encrypts an image and, where new ones go to an object store, writes it there: before its submit, which names it.
+  private func stored(_ image: CleanImage, of item: SubmitItem) async throws(Refused) -> ReadyImage {
+    let kept: KeptImage
     do throws(ImageEncryptionError) {
       // Without a user there is nobody to bind it to, and it is refused for that.
-      let stored = try KeptImage(image.bytes, of: item.user ?? "", item.user == nil ? nil : keys)
-      return ReadyImage(
-        bytes: stored.bytes, sha256: stored.sha256, width: image.width, height: image.height,
-        isBelowModelSide: image.isBelowModelSide,
-        storedKey: stored.key.map { StoredKey(keyID: $0.keyID.value, wrappedKey: $0.bytes) })
+      kept = try KeptImage(image.bytes, of: item.user ?? "", item.user == nil ? nil : keys)
     } catch {
       throw Refused(
         refusal: Refusal(code: "not_encrypted", sentence: error.message, advice: error.advice))
     }
+    let storedKey = kept.key.map { StoredKey(keyID: $0.keyID.value, wrappedKey: $0.bytes) }
+    do throws(ImageStoreError) {
+      if item.user != nil, let object = try await newImages?.put(kept.bytes, sha256: kept.sha256) {
+        return ReadyImage(
+          image: .object(
+            object, sha256: kept.sha256, width: image.width, height: image.height, storedKey: storedKey),
+          byteCount: 0, isBelowModelSide: image.isBelowModelSide)
+      }
+    } catch {
+      throw Refused(
+        refusal: Refusal(code: "not_stored", sentence: error.message, advice: error.advice), fault: error)
+    }
+    return ReadyImage(
+      image: .bytes(
+        kept.bytes, sha256: kept.sha256, width: image.width, height: image.height, storedKey: storedKey),
+      byteCount: kept.bytes.count, isBelowModelSide: image.isBelowModelSide)
   }
 
   private func clean(_ item: SubmitItem) async throws(Refused) -> CleanImage {

@@ -88,7 +88,7 @@ enum SubmitCommand {
       RemoteImageOptions.hosts,
       RemoteImageOptions.cache, RemoteImageOptions.cacheSize, wait, results, out, timeout, maxDimension,
       minSide,
-      KeyFileOption.path, files,
+      KeyFileOption.path, SharedOptions.imageStore, files,
     ],
     exitCodes: [
       .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .paidBefore, .usage, .unreadableInput,
@@ -158,17 +158,23 @@ enum SubmitCommand {
     }
     let keys = try await KeyFileOption.read(context)
     return try await context.withSession { session in
-      let rules = try await ShardDirectory(session.database).imageRules()
-      return try await arguments.remote.withCache(
-        session, keys: keys, limits: arguments.limits, isNeeded: list.items.contains(where: \.isByURL)
-      ) { remote in
-        let intake = ImageIntake(limits: arguments.limits, rules: rules, keys: keys, remote: remote)
-        let submitter = Submitter(session.database)
-        let items = try await PaidBefore(
-          choice: arguments.paidBefore, submitter: submitter, intake: intake, session: session
-        ).agreed(list.items)
-        return try await submit(
-          SubmitList(items: items, leftOut: list.leftOut), by: submitter, intake, arguments, runKey, session)
+      try await ImageStoreOption.with(session) { store in
+        let rules = try await ShardDirectory(session.database).imageRules()
+        let newImages = try await NewImages.read(session.database, store: store, hasKeys: keys != nil)
+        return try await arguments.remote.withCache(
+          session, keys: keys, limits: arguments.limits, isNeeded: list.items.contains(where: \.isByURL)
+        ) { remote in
+          var intake = ImageIntake(limits: arguments.limits, rules: rules, keys: keys, remote: remote)
+          let submitter = Submitter(session.database)
+          let items = try await PaidBefore(
+            choice: arguments.paidBefore, submitter: submitter, intake: intake, session: session
+          ).agreed(list.items)
+          // What was looked at only is not written.
+          intake.newImages = newImages
+          return try await submit(
+            SubmitList(items: items, leftOut: list.leftOut), by: submitter, intake, arguments, runKey, session
+          )
+        }
       }
     }
   }

@@ -369,7 +369,8 @@ struct PaidBefore: Sendable {
       try Task.checkCancellation()
       guard !chunk.isEmpty else { break }
       for (index, prepared) in zip(rest, chunk) {
-        if case .success(let image) = prepared.image, let question = Self.question(items[index], image.sha256)
+        if case .success(let image) = prepared.image,
+          let question = Self.question(items[index], image.image.sha256)
         {
           hashed.append((index, question))
         }

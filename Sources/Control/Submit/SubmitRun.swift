@@ -176,7 +176,7 @@ struct SubmitRun: Sendable {
 
   private static func picture(_ prepared: ImageIntake.Prepared) -> Picture? {
     guard case .success(let image) = prepared.image else { return nil }
-    return Picture(user: prepared.item.user, kind: prepared.item.kind, sha256: image.sha256)
+    return Picture(user: prepared.item.user, kind: prepared.item.kind, sha256: image.image.sha256)
   }
 
   private static func submission(_ prepared: ImageIntake.Prepared) -> Submission? {
@@ -186,10 +186,8 @@ struct SubmitRun: Sendable {
     }
     return Submission(
       user: user, kind: kind, priority: item.priority,
-      image: .bytes(
-        image.bytes, sha256: image.sha256, width: image.width, height: image.height,
-        storedKey: image.storedKey),
-      key: item.key, runAt: item.runAt, expiresAt: item.expiresAt, sourceName: sourceName(item),
+      image: image.image, key: item.key, runAt: item.runAt, expiresAt: item.expiresAt,
+      sourceName: sourceName(item),
       reference: item.reference)
   }
 

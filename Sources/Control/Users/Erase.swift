@@ -2,6 +2,7 @@ import CommandLineTool
 import EventLoop
 import Foundation
 import Images
+import Queue
 import Support
 
 /// `analysisctl erase`.
@@ -37,6 +38,9 @@ enum EraseCommand {
       says whether it did, was not there or could not be looked for. What other machines have of it, or of a photo \
       before it, and pictures that were submitted by URL stay there, encrypted, until they are a day old and \
       analysisctl purge or a fetch runs there.
+
+      An image in an object store can be read by nobody from then on, since its key is gone. With --image-store its \
+      object goes at once; what the store does not remove goes with the next analysisctl purge, and the exit code is 75.
       """,
     examples: [
       Example("analysisctl erase u1 --dry-run", "See what there is."),
@@ -47,7 +51,7 @@ enum EraseCommand {
     ],
     inputs: [
       user, number, cancel, dryRun, confirm, receipt, ReasonOption.reason, RemoteImageOptions.keptCache,
-      KeyFileOption.path, person,
+      KeyFileOption.path, SharedOptions.imageStore, person,
     ],
     exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
   ) { context in
@@ -68,22 +72,27 @@ enum EraseCommand {
     let photos = PhotoRemover(
       folder: folder, keys: folder == nil ? nil : try await KeyFileOption.read(context))
     return try await context.withSession { session in
-      let erasure = PersonErasure(session: session, photos: photos)
-      var response: EraseResponse
-      let isConfirmed = try context[confirm] != nil
-      if request.isDry || isConfirmed {
-        response = try await erasure.run(request)
-      } else {
-        response = try await erasure.run(request.rehearsal)
-        if response.erasure.open == 0 {
-          let warning =
-            response.text(width: nil, paint: Paint(false)) + "It cannot be undone: what is gone is gone."
-          try await Confirmation.requireName(person.name, warning, session)
+      try await ImageStoreOption.with(session) { store in
+        let erasure = PersonErasure(session: session, photos: photos, store: store)
+        var response: EraseResponse
+        let isConfirmed = try context[confirm] != nil
+        if request.isDry || isConfirmed {
           response = try await erasure.run(request)
+        } else {
+          response = try await erasure.run(request.rehearsal)
+          if response.erasure.open == 0 {
+            let warning =
+              response.text(width: nil, paint: Paint(false)) + "It cannot be undone: what is gone is gone."
+            try await Confirmation.requireName(person.name, warning, session)
+            response = try await erasure.run(request)
+          }
         }
+        try session.view.show(response)
+        if let reason = response.objects?.reason {
+          session.view.sayUnlessJSON("The person's objects are left, and nobody can read them. \(reason)")
+        }
+        return response.erasure.open > 0 || response.objects.map { $0.left > 0 } == true ? .tryLater : .done
       }
-      try session.view.show(response)
-      return response.erasure.open > 0 ? .tryLater : .done
     }
   }
 
@@ -122,9 +131,11 @@ struct EraseResponse: Sendable, Equatable, Presentable {
   let at: Double
   /// The entry of the audit that records it; nil when nothing was removed, or it is not chained yet.
   let entry: AuditMark?
+  /// What went from the image store; nil where nothing of it was there, or nothing was removed.
+  var objects: ImageStore.Removal?
 
   var json: JSONValue {
-    [
+    let erased: JSONValue = [
       "user": .text(reference), "number": .string(String(erasure.userID)), "at": .time(at),
       "dry_run": .bool(isDry), "open": .count(erasure.open), "cancelled": .count(erasure.cancelled),
       "images": .count(erasure.images),
@@ -134,6 +145,12 @@ struct EraseResponse: Sendable, Equatable, Presentable {
       "statement_lines": .count(erasure.statementLines), "cached_photo": .text(cachedPhoto?.name),
       "cached_photo_reason": .text(cachedPhoto?.reason), "audit": .text(entry?.description),
     ]
+    guard let objects, case .object(let members) = erased else { return erased }
+    return .object(
+      members + [
+        .init(name: "objects_removed", value: .count(objects.removed)),
+        .init(name: "objects_left", value: .count(objects.left)),
+      ])
   }
 
   func text(width: Int?, paint: Paint) -> String {
@@ -150,6 +167,7 @@ struct EraseResponse: Sendable, Equatable, Presentable {
       ("file names and keys", String(erasure.jobs + erasure.keys)), ("profiles", String(erasure.profiles)),
       ("lines of statements", String(erasure.statementLines)),
       ("cached photo", cachedPhoto?.message),
+      ("objects", objects.map { "\($0.removed) removed, \($0.left) left to analysisctl purge" }),
       ("audit", entry?.description ?? (isDry ? nil : "not chained yet, see analysisctl audit list")),
     ])
     let first =
@@ -168,6 +186,7 @@ struct EraseResponse: Sendable, Equatable, Presentable {
 struct PersonErasure: Sendable {
   let session: ControlSession
   let photos: PhotoRemover
+  let store: ImageStore?
 
   /// Whom to erase, and how.
   struct Request: Sendable {
@@ -195,10 +214,15 @@ struct PersonErasure: Sendable {
     if erasure.open == 0, let photo = erasure.photo {
       cachedPhoto = await photos.remove(photo, isDry: request.isDry)
     }
-    let response = EraseResponse(
+    var response = EraseResponse(
       person: request.person, isDry: request.isDry, erasure: erasure, cachedPhoto: cachedPhoto,
       at: Date().timeIntervalSince1970,
       entry: isDone ? try? await eraser.entry(of: erasure) : nil)
+    if isDone, let removal = try? await ImageStore.removeLost(session.database, from: store),
+      removal != ImageStore.Removal()
+    {
+      response.objects = removal
+    }
     if isDone, let receipt = request.receipt {
       do {
         try await Self.write(receipt, response.json.json + "\n")

@@ -13,6 +13,8 @@ struct PersonExporter: Sendable {
   let keys: KeyRing?
   /// Who does it, for the audit.
   let actor: AuditActor
+  /// For images that are in an object store.
+  var store: ImageStore?
 
   /// Writes it, and removes what was written if that fails.
   ///
@@ -31,7 +33,7 @@ struct PersonExporter: Sendable {
       try await export.forEachImage(as: actor) { image in
         let line: JSONValue
         do {
-          line = try await folder.add(image, bytes: image.opened(keys))
+          line = try await folder.add(image, bytes: image.opened(keys, store))
         } catch let error as StoredPicture.Unreadable where error == .withoutKeys {
           throw CommandFailure(
             .unreadableInput, "image \(image.id) is encrypted, and no key file is named",
@@ -148,25 +150,35 @@ public struct ExportedImage: Sendable {
   /// Its number.
   public let id: Int64
   /// The image, encrypted or in plaintext.
-  public let image: StoredImage
+  public internal(set) var image: StoredImage
   /// Whether it is as it came in, not cleaned yet.
   let isUnsanitized: Bool
 }
 
 extension ExportedImage {
-  /// Reads a row of `analysis.export_images` or `analysis.picture_of`.
+  /// Reads a row of `analysis.export_images`.
   init(_ row: Row) throws {
     id = try row.int64("o_image")
-    image = StoredImage(
-      bytes: try row.blob("o_bytes"), sha256: try row.bytes("o_sha256"),
-      encryption: try StoredImage.Encryption(row))
+    image = try StoredImage(row)
     isUnsanitized = try row.bool("o_unsanitized")
+  }
+
+  /// Reads a row of `analysis.picture_of`.
+  init(picture row: Row) throws {
+    try self.init(row)
+    image = try StoredImage(picture: row)
   }
 
   /// The picture as it was before it was encrypted.
   @concurrent
-  func opened(_ keys: KeyRing?) async throws(StoredPicture.Unreadable) -> [UInt8] {
-    try image.bytes.withUnsafeBytes { bytes throws(StoredPicture.Unreadable) in
+  func opened(_ keys: KeyRing?, _ store: ImageStore?) async throws(StoredPicture.Unreadable) -> [UInt8] {
+    let image: StoredImage
+    do throws(ImageStoreError) {
+      image = try await self.image.whole(from: store)
+    } catch {
+      throw StoredPicture.Unreadable(error.description)
+    }
+    return try image.bytes.withUnsafeBytes { bytes throws(StoredPicture.Unreadable) in
       try StoredPicture.opened(
         bytes, sha256: image.sha256,
         image.encryption.map { ($0.storedKey.keyID, $0.storedKey.wrappedKey, $0.userSHA256) }, keys)
@@ -257,6 +269,7 @@ struct PersonExport: Sendable {
   ) async throws -> Int {
     let after = last
     var end = after
+    var elsewhere: [ExportedImage] = []
     let count = try await database.transaction(deadline: Self.patience) { transaction in
       if let actor { _ = try await transaction.query(actor.statement) }
       return try await transaction.forEachRow(
@@ -272,8 +285,14 @@ struct PersonExport: Sendable {
       ) { row in
         let image = try ExportedImage(row)
         end = max(end, image.id)
-        try await body(image)
+        if image.image.bytes.count > 0 { try await body(image) } else { elsewhere.append(image) }
       }
+    }
+    let objects = try await ImageReader.objects(
+      of: elsewhere.map(\.id), period: period, shard: shard, on: database)
+    for var image in elsewhere {
+      image.image.objectKey = objects[image.id]
+      try await body(image)
     }
     last = end
     return count
@@ -300,7 +319,9 @@ enum UsersExportCommand {
         "analysisctl users export u1 --out u1 --key-file image.keys",
         "Everything of a user.")
     ],
-    inputs: [UsersCommand.user, folder, KeyFileOption.path, ReasonOption.reason],
+    inputs: [
+      UsersCommand.user, folder, KeyFileOption.path, SharedOptions.imageStore, ReasonOption.reason,
+    ],
     exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
   ) { context in
     let user = try context[UsersCommand.user]
@@ -309,8 +330,11 @@ enum UsersExportCommand {
     }
     let keys = try await KeyFileOption.read(context)
     return try await context.withSession { session in
-      let exporter = PersonExporter(database: session.database, keys: keys, actor: try session.actor)
-      let response = try await exporter.export(user, to: folder)
+      let response = try await ImageStoreOption.with(session) { store in
+        let exporter = PersonExporter(
+          database: session.database, keys: keys, actor: try session.actor, store: store)
+        return try await exporter.export(user, to: folder)
+      }
       try session.view.show(response)
       return response.unreadable == 0 ? .done : .refused
     }

@@ -128,7 +128,7 @@ public enum WorkerOptions {
   /// All of them, in the order of the help.
   static let inputs: [any Input] = [
     ServiceOptions.config, ServiceOptions.database, SharedOptions.databaseProof, endpoint, endpointFor,
-    dialect, credentials, keyFile,
+    dialect, credentials, keyFile, SharedOptions.imageStore,
     requireEncryption, kinds, concurrency, prefetch, imageMemory, deadline, connectTimeout, leaseDuration,
     poll, grace, drain, horizon, listen, notifyEnded, webhooksToPrivate,
     authorities,

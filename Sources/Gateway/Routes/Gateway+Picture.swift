@@ -23,7 +23,7 @@ extension Gateway {
       let stored = try await PictureCalls.reading(caller.token, job, reading).run(on: database)
     else { throw APIFailure.noPicture }
     do throws(StoredPicture.Unreadable) {
-      var bytes = try await opened(stored.image)
+      var bytes = try await opened(whole(stored.image))
       if stored.isUnsanitized { bytes = try await cleaned(bytes, for: caller.key) }
       guard let format = bytes.withUnsafeBytes({ ImageFormat($0) }) else {
         throw StoredPicture.Unreadable("It is no picture.")
@@ -36,6 +36,14 @@ extension Gateway {
         "A photo cannot be shown to its user",
         ["job": .string(job.description), "reason": .string(error.reason)])
       throw APIFailure.unreadablePicture
+    }
+  }
+
+  private func whole(_ image: StoredImage) async throws(StoredPicture.Unreadable) -> StoredImage {
+    do throws(ImageStoreError) {
+      return try await image.whole(from: configuration.imageStore)
+    } catch {
+      throw StoredPicture.Unreadable(error.message)
     }
   }
 
@@ -78,16 +86,12 @@ private enum PictureCalls {
     Statement(
       SQLFunction(
         "gateway_picture", 4, "o_bytes", "o_sha256", "o_unsanitized", "o_encrypted_by", "o_wrapped_key",
-        "o_user_sha256"),
+        "o_user_sha256", "o_object"),
       [.int16(token.shard), .bytes(token.hash), .int64(job.value), .text(reading)],
       while: "reading a photo"
     ) { rows in
       try rows.first.map { row in
-        (
-          StoredImage(
-            bytes: try row.blob("o_bytes"), sha256: try row.bytes("o_sha256"),
-            encryption: try StoredImage.Encryption(row)), try row.bool("o_unsanitized")
-        )
+        (try StoredImage(picture: row), try row.bool("o_unsanitized"))
       }
     }
   }

@@ -1,4 +1,5 @@
 internal import Ccurl
+internal import Support
 
 /// One of libcurl's easy handles, kept from request to request with what never changes set once.
 ///
@@ -93,6 +94,18 @@ final class EasyHandle {
     resolutionList = list
     return curl_setopt_list(pointer, CURLOPT_RESOLVE, list) == CURLE_OK
   }
+
+  /// Has libcurl sign the request, or not any more; false when it cannot.
+  func setSignature(_ signature: (region: String, accessKey: String, secretKey: Secret)?) -> Bool {
+    guard signature != nil || isSigning else { return true }
+    isSigning = signature != nil
+    let isSet =
+      set(CURLOPT_AWS_SIGV4, signature.map { "aws:amz:\($0.region):s3" })
+      && set(CURLOPT_USERNAME, signature?.accessKey) && set(CURLOPT_PASSWORD, signature?.secretKey.reveal())
+    return isSet && (isSigning || set(CURLOPT_HTTPAUTH, 1))  // CURLAUTH_BASIC, as it was
+  }
+
+  private var isSigning = false
 
   func clearError() {
     errorText.pointee = 0

@@ -60,8 +60,15 @@ struct PreparedRequest {
     return handle.set(CURLOPT_URL, request.url)
       && handle.set(CURLOPT_PROTOCOLS_STR, destination.scheme)
       && handle.setResolution(resolution)
-      && handle.setHeaderLines(Self.ourLines + body.headerLines + request.headers.fields.map(Self.line))
+      && handle.setHeaderLines(Self.ourLines + headerLines)
+      && handle.setSignature(request.signature)
       && setMethod(handle)
+  }
+
+  /// libcurl 7.88 signs a header without a value wrongly.
+  private var headerLines: [String] {
+    let lines = body.headerLines + request.headers.fields.map(Self.line)
+    return request.signature == nil ? lines : lines.filter { $0 != RequestBody.noExpect }
   }
 
   private func setMethod(_ handle: EasyHandle) -> Bool {
@@ -120,6 +127,8 @@ struct RequestBody {
 
   /// `Expect:` without a value keeps libcurl from waiting a second for the server's consent to a large body.
   private static func lines(_ contentType: String) -> [String] {
-    ["Content-Type: \(contentType)", "Expect:"]
+    ["Content-Type: \(contentType)", noExpect]
   }
+
+  fileprivate static let noExpect = "Expect:"
 }

@@ -1,3 +1,5 @@
+public import Support
+
 /// One request, as a value.
 public struct Request: Sendable, CustomStringConvertible {
   /// The method.
@@ -14,6 +16,9 @@ public struct Request: Sendable, CustomStringConvertible {
   public var mayBeRepeated: Bool
   /// The only addresses that it may go to; nil for wherever the name leads.
   public var pin: AddressPin?
+  /// By what it is signed for S3's API (AWS Signature Version 4); nil: it is not. The request itself says the SHA-256 of its
+  /// body, in `x-amz-content-sha256`.
+  public var signature: (region: String, accessKey: String, secretKey: Secret)?
 
   /// A request; it may be repeated when its method is idempotent.
   public init(

@@ -1,5 +1,5 @@
 public import PostgreSQL
-import Support
+public import Support
 
 /// Reads the bytes of images.
 public enum ImageReader {
@@ -11,7 +11,7 @@ public enum ImageReader {
   /// particular order.
   ///
   /// The bytes are not copied: each ``PostgreSQL/Blob`` keeps the part of the answer that it is a view of.
-  /// Nothing is read ahead while `each` is suspended.
+  /// Nothing is read ahead while `each` is suspended. Images that are objects come last, with their keys for their bytes.
   ///
   /// - Returns: the keys of which there is no image.
   /// - Throws: ``JobQueueError``, `conflict` where the lease of a job is lost or not known, so that nobody takes an image
@@ -26,6 +26,7 @@ public enum ImageReader {
     // One month a statement, so that one partition is looked at; jobs claimed together rarely have two.
     for (period, jobs) in Dictionary(grouping: jobs, by: \.image.period).sorted(by: { $0.key < $1.key }) {
       var awaited = Set(jobs.map(\.image))
+      var elsewhere: [ImageKey: StoredImage] = [:]
       let parameters: [Parameter] = [
         .int16(shard), worker.parameter, .int16(period.label), .array(Set(jobs.map(\.lease)).sorted()),
         .array(Set(jobs.map(\.id.value)).sorted()),
@@ -36,14 +37,42 @@ public enum ImageReader {
         ) { row in
           let key = ImageKey(period: period, id: try row.int64("o_image"))
           guard awaited.remove(key) != nil else { return }
-          try await each(key, try image(of: row))
+          let image = try StoredImage(row, userID: row.int64IfPresent("o_user"))
+          if image.isHere { try await each(key, image) } else { elsewhere[key] = image }
         }
       } catch let error as PostgreSQLError {
         throw JobQueueError(error, while: doing)
       }
+      let objects = try await objects(
+        of: elsewhere.keys.map(\.id), period: period, shard: shard, on: database, deadline: deadline)
+      for (key, var image) in elsewhere {
+        image.objectKey = objects[key.id]
+        guard image.objectKey != nil else {
+          throw JobQueueError(.conflict, "An image was moved while it was being read.")
+        }
+        try await each(key, image)
+      }
       missing.formUnion(awaited)
     }
     return missing
+  }
+
+  private struct Object: Decodable {
+    let image: Int64
+    let object: String
+  }
+
+  /// The keys of the objects that images of a month are, by the images' numbers; none of one that is in the database.
+  public static func objects(
+    of images: [Int64], period: Period, shard: Int16, on database: some Queryable, deadline: Duration? = nil
+  ) async throws(JobQueueError) -> [Int64: String] {
+    guard !images.isEmpty else { return [:] }
+    return try await Statement(
+      SQLFunction("image_objects", 3), [.int16(shard), .int16(period.label), .array(images.sorted())],
+      as: [Object].self, while: "asking where images are"
+    ) { found in
+      Dictionary(found.map { ($0.image, $0.object) }, uniquingKeysWith: { $1 })
+    }.run(on: database, deadline: deadline)
   }
 
   private static let functionOfClaim = SQLFunction(
@@ -70,16 +99,11 @@ public enum ImageReader {
       var found: [ImageKey: StoredImage] = [:]
       for row in rows {
         let key = ImageKey(period: try row.period("o_image_period"), id: try row.int64("o_image"))
-        found[key] = try image(of: row)
+        let image = try StoredImage(row, userID: row.int64IfPresent("o_user"))
+        if image.isHere { found[key] = image }
       }
       return found
     }
-  }
-
-  private static func image(of row: Row) throws -> StoredImage {
-    StoredImage(
-      bytes: try row.blob("o_bytes"), sha256: try row.bytes("o_sha256"),
-      encryption: try StoredImage.Encryption(row), userID: try row.int64IfPresent("o_user"))
   }
 }
 
@@ -99,8 +123,10 @@ public struct StoredImage: Sendable {
     }
   }
 
-  /// The image, inside the answer that brought it: the bytes are not copied.
-  public let bytes: Blob
+  /// The image, inside the answer that brought it: the bytes are not copied. None where it is in an object store.
+  public private(set) var bytes: Blob
+  /// The key of the object that it is, where that is known.
+  public package(set) var objectKey: String?
   /// What tells one image from another, and what an encrypted one is bound to: the SHA-256 of the image as it was
   /// before, of an encrypted one under a key of the key file (HMAC).
   public let sha256: [UInt8]
@@ -115,6 +141,32 @@ public struct StoredImage: Sendable {
     self.sha256 = sha256
     self.encryption = encryption
     self.userID = userID
+  }
+
+  /// Whether the bytes are here: no image is without any.
+  var isHere: Bool { bytes.count > 0 }
+
+  /// The same with its bytes.
+  func with(_ bytes: Blob) -> StoredImage {
+    var image = self
+    image.bytes = bytes
+    return image
+  }
+}
+
+extension StoredImage {
+  /// Reads it from a row of an image.
+  package init(_ row: Row, userID: Int64? = nil) throws {
+    self.init(
+      bytes: try row.blobIfPresent("o_bytes") ?? Blob([]), sha256: try row.bytes("o_sha256"),
+      encryption: try Encryption(row),
+      userID: userID)
+  }
+
+  /// Reads it from a row that says where it is too.
+  package init(picture row: Row) throws {
+    try self.init(row)
+    objectKey = try row.stringIfPresent("o_object")
   }
 }
 

@@ -8,13 +8,15 @@ public enum SubmittedImage: Sendable, Equatable {
   /// and the hash is that of the image as it was before, under a key of the key file (HMAC).
   case bytes(
     [UInt8], sha256: [UInt8], width: Int, height: Int, unsanitized: Bool = false, storedKey: StoredKey? = nil)
+  /// An image that is in an object store already, with the same beside it.
+  case object(ImageObject, sha256: [UInt8], width: Int, height: Int, storedKey: StoredKey?)
   /// An image that this user has already, by its SHA-256.
   case known(sha256: [UInt8])
 
   /// The SHA-256.
   public var sha256: [UInt8] {
     switch self {
-    case .bytes(_, let sha256, _, _, _, _), .known(let sha256): sha256
+    case .bytes(_, let sha256, _, _, _, _), .object(_, let sha256, _, _, _), .known(let sha256): sha256
     }
   }
 
@@ -22,13 +24,21 @@ public enum SubmittedImage: Sendable, Equatable {
   var byteCount: Int {
     switch self {
     case .bytes(let bytes, _, _, _, _, _): bytes.count
-    case .known: 0
+    case .object, .known: 0
     }
   }
 
   /// How the bytes are encrypted; nil when they are not, or there are none.
   var storedKey: StoredKey? {
-    if case .bytes(_, _, _, _, _, let storedKey) = self { storedKey } else { nil }
+    switch self {
+    case .bytes(_, _, _, _, _, let storedKey), .object(_, _, _, _, let storedKey): storedKey
+    case .known: nil
+    }
+  }
+
+  /// The object that it is; nil where it is none.
+  var object: ImageObject? {
+    if case .object(let object, _, _, _, _) = self { object } else { nil }
   }
 }
 

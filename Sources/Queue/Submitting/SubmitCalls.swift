@@ -12,23 +12,25 @@ struct SubmitCall: Sendable {
   /// Whether the call may be repeated when its answer was lost.
   var isIdempotent: Bool { items.allSatisfy { $0.submission.key != nil } }
 
-  /// Puts submissions into calls, each of one shard and within the limits, each shard's in the order given.
+  /// Puts submissions into calls, each of one shard and within the limits, each shard's in the order given. Images that
+  /// are objects are in calls of their own.
   static func calls(
     of items: [(index: Int, submission: Submission)], shards: [String: Int16], batch: BatchID? = nil,
     limits: SubmitLimits
   ) -> [SubmitCall] {
     var calls: [SubmitCall] = []
-    var open: [Int16: Int] = [:]
+    var open: [Bool: [Int16: Int]] = [:]
     for item in items {
       guard let shard = shards[item.submission.user] else { continue }
       let bytes = item.submission.image.byteCount
-      if let index = open[shard], calls[index].items.count < limits.maximumCount,
+      let isObject = item.submission.image.object != nil
+      if let index = open[isObject]?[shard], calls[index].items.count < limits.maximumCount,
         calls[index].bytes + bytes <= limits.maximumBytes
       {
         calls[index].items.append(item)
         calls[index].bytes += bytes
       } else {
-        open[shard] = calls.count
+        open[isObject, default: [:]][shard] = calls.count
         calls.append(SubmitCall(shard: shard, batch: batch, items: [item], bytes: bytes))
       }
     }
@@ -46,8 +48,14 @@ struct SubmitCall: Sendable {
     var hasWoken: Bool
   }
 
-  /// Whether jobs get labels: their batch, or references. They go another way then, which can wake the workers too.
-  var isLabelled: Bool { batch != nil || items.contains { $0.submission.reference != nil } }
+  /// Whether images of the call are objects.
+  private var hasObjects: Bool { items.contains { $0.submission.image.object != nil } }
+
+  /// Whether jobs get labels, their batch or references, or images are objects. They go another way then, which can wake
+  /// the workers too.
+  var isLabelled: Bool {
+    batch != nil || hasObjects || items.contains { $0.submission.reference != nil }
+  }
 
   /// The statement.
   ///
@@ -78,7 +86,11 @@ struct SubmitCall: Sendable {
     parameters += asked
     if isLabelled {
       parameters += known + encrypting
-      parameters += [.array(items.map(\.reference)), images, attempts, .bool(wakes)]
+      let lengths: Parameter =
+        hasObjects
+        ? .array(items.map { $0.image.object.map { Int32(clamping: $0.byteCount) } })
+        : .nullArray(of: Int32.self)
+      parameters += [.array(items.map(\.reference)), lengths, images, attempts, .bool(wakes)]
     } else {
       parameters.append(images)
       parameters += known
@@ -112,7 +124,7 @@ extension SubmitCall {
   private static let labelling = SQLFunction(
     "submit_in_batch", 6, "o_index", "o_outcome", "o_reason", "o_job", "o_period", "o_limit", "o_used",
     "o_woken"
-  ).withRow(at: 2, columns: 14)
+  ).withRow(at: 2, columns: 15)
 
   /// Where the columns of the answer are: looked up once, and not for each job.
   fileprivate struct Columns {
@@ -150,14 +162,25 @@ extension SubmitOutcome {
 }
 
 extension SubmittedImage {
+  /// What is sent: the image itself, or the key of the object that it is.
   fileprivate var bytes: [UInt8]? {
-    if case .bytes(let bytes, _, _, _, _, _) = self { bytes } else { nil }
+    switch self {
+    case .bytes(let bytes, _, _, _, _, _): bytes
+    case .object(let object, _, _, _, _): Array(object.key.utf8)
+    case .known: nil
+    }
   }
   fileprivate var width: Int32? {
-    if case .bytes(_, _, let width, _, _, _) = self { Int32(clamping: width) } else { nil }
+    switch self {
+    case .bytes(_, _, let width, _, _, _), .object(_, _, let width, _, _): Int32(clamping: width)
+    case .known: nil
+    }
   }
   fileprivate var height: Int32? {
-    if case .bytes(_, _, _, let height, _, _) = self { Int32(clamping: height) } else { nil }
+    switch self {
+    case .bytes(_, _, _, let height, _, _), .object(_, _, _, let height, _): Int32(clamping: height)
+    case .known: nil
+    }
   }
   fileprivate var isUnsanitized: Bool {
     if case .bytes(_, _, _, _, let unsanitized, _) = self { unsanitized } else { false }

@@ -36,7 +36,7 @@ public struct ConfigurationFile: Sendable, Equatable {
   }
 
   /// Reads a text; `path` is for messages.
-  static func parse(
+  package static func parse(
     _ text: String, path: String, keys: Set<String>
   ) throws(SystemError) -> ConfigurationFile {
     var entries: [String: Entry] = [:]

@@ -32,7 +32,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The system's error number.
   let errno: Int32?
 
-  init(_ code: Code, _ message: String, path: String? = nil, line: Int? = nil, errno: Int32? = nil) {
+  package init(_ code: Code, _ message: String, path: String? = nil, line: Int? = nil, errno: Int32? = nil) {
     self.code = code
     self.message = message
     self.path = path

@@ -142,10 +142,15 @@ struct DatabaseLoops {
     _ jobs: [ClaimedJob], of shard: Int16, _ waiting: inout [ImageKey: [ClaimedJob]]
   ) async throws(JobQueueError) {
     try await context.failpoints.tryToPass(.beforeImageRead, jobs.map(\.id))
+    var objects: [ImageKey: StoredImage] = [:]
     do {
       let missing = try await ImageReader.read(
         of: jobs, by: context.identity, shard: shard, on: context.databases.images, deadline: context.deadline
       ) { key, image in
+        guard image.objectKey == nil else {
+          objects[key] = image
+          return
+        }
         try await context.failpoints.tryToPass(.afterImageRead, waiting[key]?.map(\.id) ?? [])
         guard let jobs = waiting.removeValue(forKey: key) else { return }
         await pipeline.received(image, for: jobs)
@@ -154,6 +159,69 @@ struct DatabaseLoops {
     } catch {
       throw error as? JobQueueError
         ?? JobQueueError(.server, "Reading images failed: \(error).", underlying: error)
+    }
+    if !objects.isEmpty { try await fetch(objects, of: shard, &waiting) }
+  }
+
+  /// Fetches images that are objects, all at once; each begins its call as soon as its own has come. What the store does
+  /// not give for now is asked for again.
+  private func fetch(
+    _ objects: [ImageKey: StoredImage], of shard: Int16, _ waiting: inout [ImageKey: [ClaimedJob]]
+  ) async throws(JobQueueError) {
+    guard let store = context.configuration.imageStore else {
+      for key in objects.keys { await pipeline.withoutStore(waiting.removeValue(forKey: key) ?? []) }
+      return
+    }
+    var absent: [ImageKey] = []
+    var failure: JobQueueError?
+    await withTaskGroup(of: (ImageKey, Fetched).self) { group in
+      for (key, image) in objects { group.addTask { (key, await fetch(image, from: store)) } }
+      for await (key, fetched) in group {
+        switch fetched {
+        case .none: await pipeline.readFailed(waiting.removeValue(forKey: key) ?? [])
+        case .absent: absent.append(key)
+        case .image(let image):
+          do throws(JobQueueError) {
+            try await context.failpoints.tryToPass(.afterImageRead, waiting[key]?.map(\.id) ?? [])
+            await pipeline.received(image, for: waiting.removeValue(forKey: key) ?? [])
+          } catch {
+            failure = error
+          }
+        }
+      }
+    }
+    // One that was moved meanwhile is where its row says now.
+    for (period, keys) in Dictionary(grouping: absent, by: \.period) {
+      let named = try await ImageReader.objects(
+        of: keys.map(\.id), period: period, shard: shard, on: context.databases.images,
+        deadline: context.deadline)
+      for key in keys {
+        let jobs = waiting.removeValue(forKey: key) ?? []
+        let isGone = named[key.id] == objects[key]?.objectKey
+        if isGone { await pipeline.unreadable(jobs) } else { await pipeline.readFailed(jobs) }
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  /// What came of the question for an object.
+  private enum Fetched {
+    case image(StoredImage)
+    /// The store has no such object.
+    case absent
+    /// The store was not asked, or did not answer.
+    case none
+  }
+
+  private func fetch(_ image: StoredImage, from store: ImageStore) async -> Fetched {
+    guard let admission = await pipeline.admitsFetch() else { return .none }
+    do throws(ImageStoreError) {
+      let found = try await store.fetch(image)
+      await pipeline.fetched(admission, nil)
+      return found.map { .image($0) } ?? .absent
+    } catch {
+      await pipeline.fetched(admission, error)
+      return .none
     }
   }
 

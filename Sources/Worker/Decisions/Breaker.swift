@@ -54,9 +54,23 @@ struct Breaker: Sendable {
     }
   }
 
+  /// Whether a call might be admitted now.
+  func mayAdmit(at now: ContinuousClock.Instant) -> Bool {
+    switch state {
+    case .closed: true
+    case .probing: false
+    case .open(let until): now >= until
+    }
+  }
+
   /// When a refused caller should ask again; nil while closed or while a probe is under way.
   var reopens: ContinuousClock.Instant? {
     if case .open(let until) = state { until } else { nil }
+  }
+
+  /// Whether whoever waits for it would wait for longer than a moment.
+  func isShutForLong(at now: ContinuousClock.Instant) -> Bool {
+    reopens.map { $0 - now > .seconds(5) } ?? false
   }
 
   /// Whether no call can be expected to succeed within a time: it stays open for longer, or probes have

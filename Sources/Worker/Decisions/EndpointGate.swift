@@ -1,4 +1,5 @@
 internal import Endpoint
+internal import Queue
 internal import Support
 
 /// One endpoint as this process sees it: its client, how many calls it may have in flight, and whether it
@@ -41,12 +42,51 @@ struct EndpointGate {
   }
 
   /// Whether jobs for it are worth claiming.
-  func wantsJobs(at now: ContinuousClock.Instant) -> Bool {
-    switch breaker.state {
-    case .closed: true
-    case .probing: false
-    case .open(let until): now >= until
+  func wantsJobs(at now: ContinuousClock.Instant) -> Bool { breaker.mayAdmit(at: now) }
+}
+
+/// The object store of images as this process sees it: whether it is asked at all. It is left alone as an endpoint is,
+/// while jobs wait and none is failed.
+struct ImageStoreGate {
+  private(set) var breaker = Breaker()
+  /// Why it is left alone.
+  private(set) var pauseReason: String?
+  /// How often it is asked again where it refuses what is asked of it.
+  private let probeEvery: Duration
+
+  init(probeEvery: Duration) { self.probeEvery = probeEvery }
+
+  /// How an image may be asked for now; nil when it may not.
+  mutating func admits(at now: ContinuousClock.Instant) -> Breaker.Admission? { breaker.admits(at: now) }
+
+  /// It has answered; says whether that is news.
+  mutating func answered() -> Bool {
+    pauseReason = nil
+    return breaker.succeeded()
+  }
+
+  /// It has not; says whether it is left alone from now on.
+  mutating func failed(
+    _ admission: Breaker.Admission, _ error: ImageStoreError, at now: ContinuousClock.Instant
+  ) -> Bool {
+    let isNews =
+      error.isAway
+      ? breaker.failed(admission, at: now) : breaker.pause(admission, for: probeEvery, at: now)
+    if breaker.state != .closed { pauseReason = error.message }
+    return isNews
+  }
+
+  /// An endpoint's report where the store is left alone: nothing is sent to the endpoint either, and it is said why.
+  func told(in report: WorkerReport.Endpoint, at now: ContinuousClock.Instant) -> WorkerReport.Endpoint {
+    guard report.state == .open, breaker.state != .closed else { return report }
+    var report = report
+    report.state = .probing
+    report.reason = pauseReason
+    if case .open(let until) = breaker.state {
+      report.state = .shut
+      report.nextTrySeconds = max(0, (until - now).inSeconds)
     }
+    return report
   }
 }
 

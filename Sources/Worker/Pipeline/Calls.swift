@@ -16,6 +16,8 @@ struct Calls {
   /// Claimed jobs whose image has not been asked for.
   private var toRead = FairLine<ClaimedJob>()
   private var gates: [EndpointGate] = []
+  /// The object store of images; nil where none was given.
+  private var store: ImageStoreGate?
   private let gateOfKind: [AnalysisKind: Int]
   /// Tasks that wait for a job to call the endpoint for.
   private var idleSlots: [CheckedContinuation<ReadyJob?, Never>] = []
@@ -48,6 +50,9 @@ struct Calls {
       }
     }
     self.gateOfKind = gateOfKind
+    store = context.configuration.imageStore.map { _ in
+      ImageStoreGate(probeEvery: context.configuration.storeProbe)
+    }
   }
 
   // MARK: How much there is
@@ -95,9 +100,11 @@ struct Calls {
       + toRead.elements.count { gateOfKind[$0.kind] == index }
   }
 
-  /// The types that are not started at present: an operator paused them, or their endpoint is not called.
+  /// The types that are not started at present: an operator paused them, or their endpoint or the image store is not
+  /// called.
   func paused(at now: ContinuousClock.Instant) -> Set<AnalysisKind> {
-    Set(
+    guard isStoreAsked(at: now) else { return Set(context.configuration.kinds) }
+    return Set(
       context.configuration.kinds.filter { kind in
         guard let gate = gateOfKind[kind] else { return true }
         return isPausedByOperator(kind) || !gates[gate].wantsJobs(at: now)
@@ -120,6 +127,7 @@ struct Calls {
   /// The next jobs whose images are read in one statement, of one shard; nil when there are none or the bytes held are at
   /// their limit.
   mutating func nextRead() -> (shard: Int16, jobs: [ClaimedJob])? {
+    guard isStoreAsked(at: EventLoop.now) else { return nil }
     var blocked: Set<Int> = []
     var shard: Int16?
     var jobs: [ClaimedJob] = []
@@ -211,6 +219,47 @@ struct Calls {
     return .failed(FailedAttempt(image: job, decision, "image_unreadable", error.description))
   }
 
+  // MARK: The image store
+
+  private func isStoreAsked(at now: ContinuousClock.Instant) -> Bool {
+    store.map { $0.breaker.mayAdmit(at: now) } ?? true
+  }
+
+  /// How an image may be asked of the store now; nil when it may not.
+  mutating func admitsFetch() -> Breaker.Admission? { store?.admits(at: EventLoop.now) }
+
+  /// The store has answered, or has not. Where it is left alone for longer than a moment, jobs whose images have not been
+  /// asked for go back, and are answered.
+  mutating func fetched(_ admission: Breaker.Admission, _ error: ImageStoreError?) -> [ClaimedJob] {
+    let now = EventLoop.now
+    guard var gate = store else { return [] }
+    defer { store = gate }
+    guard let error else {
+      if gate.answered() {
+        context.log.notice("The image store answers again")
+      }
+      return []
+    }
+    if gate.failed(admission, error, at: now) {
+      context.log.error(
+        "The image store is left alone for a while; jobs wait and none is failed",
+        ["reason": .string(error.description)])
+    }
+    return gate.breaker.isShutForLong(at: now) ? toRead.remove { _ in true } : []
+  }
+
+  /// Whether a job would wait for the store for longer than a moment.
+  var isStoreShutForLong: Bool { store?.breaker.isShutForLong(at: EventLoop.now) ?? false }
+
+  /// The job's image is in an object store, and none was given to this worker: it waits for one that has it.
+  mutating func withoutStore(_ job: ClaimedJob) -> JobOutcome {
+    notRead(job)
+    return .failed(
+      FailedAttempt(
+        image: job, later(), "image_store_missing",
+        "The job's image is in an object store, and this worker was given none (--image-store)."))
+  }
+
   /// Takes out jobs that have not been called for; those whose image is on its way stay.
   mutating func remove(where isOver: (ClaimedJob) -> Bool = { _ in true }) -> [ClaimedJob] {
     var removed = toRead.remove(where: isOver)
@@ -260,6 +309,7 @@ struct Calls {
     context.metrics.inFlight.set(inFlight)
     var shut = 0
     for index in gates.indices where gates[index].breaker.state != .closed { shut += 1 }
+    if let store, store.breaker.state != .closed { shut += 1 }
     context.metrics.endpointsShut.set(shut)
   }
 
@@ -419,7 +469,7 @@ struct Calls {
 
   /// Whether a job would wait here for longer than a moment.
   private func isShutForLong(_ gate: Int, _ now: ContinuousClock.Instant) -> Bool {
-    gates[gate].breaker.reopens.map { $0 - now > .seconds(5) } ?? false
+    gates[gate].breaker.isShutForLong(at: now)
   }
 
   /// By which shares the priorities are served from now on.
@@ -471,9 +521,12 @@ struct Calls {
   /// What will not be called within a time, each with its reason.
   func pausedBeyond(_ horizon: Duration) -> [String] {
     let now = EventLoop.now
-    let shut = gates.compactMap { gate -> String? in
+    var shut = gates.compactMap { gate -> String? in
       guard gate.breaker.isShut(beyond: horizon, at: now) else { return nil }
       return "\(gate.name): \(gate.pauseReason ?? "it fails")"
+    }
+    if let store, store.breaker.isShut(beyond: horizon, at: now) {
+      shut.append(store.pauseReason ?? "the image store")
     }
     let wished = context.configuration.kinds.compactMap { kind -> String? in
       pause(of: kind, beyond: horizon).map { "\(kind.rawValue): \(message($0))" }
@@ -484,6 +537,7 @@ struct Calls {
   /// The types that will not be called within a time.
   func kindsPausedBeyond(_ horizon: Duration) -> Set<AnalysisKind> {
     let now = EventLoop.now
+    if store?.breaker.isShut(beyond: horizon, at: now) == true { return Set(gateOfKind.keys) }
     return Set(
       gateOfKind.filter { kind, index in
         gates[index].breaker.isShut(beyond: horizon, at: now) || pause(of: kind, beyond: horizon) != nil
@@ -513,7 +567,7 @@ struct Calls {
         report.reason = message(wish)
         report.nextTrySeconds = wish.secondsLeft
       }
-      return report
+      return store?.told(in: report, at: now) ?? report
     }
   }
 }

@@ -198,13 +198,29 @@ actor Pipeline {
   /// The statement failed: what did not come is asked for again.
   func readFailed(_ jobs: [ClaimedJob]) {
     for job in jobs { calls.notRead(job) }
-    guard stage == .running else { return release(jobs) }
+    guard stage == .running, !calls.isStoreShutForLong else { return release(jobs) }
     for job in jobs where leases.shard(of: job.lease) != nil { calls.waitForImage(job) }
   }
 
   /// The database has no image for the jobs, or, with an error, cannot read it.
   func unreadable(_ jobs: [ClaimedJob], _ error: JobQueueError? = nil) {
     for job in jobs { record(job, calls.unreadable(job, error)) }
+  }
+
+  /// How an image may be asked of the object store now; nil when it may not, and the job waits.
+  func admitsFetch() -> Breaker.Admission? { calls.admitsFetch() }
+
+  /// The store has answered, or has not.
+  func fetched(_ admission: Breaker.Admission, _ error: ImageStoreError?) {
+    release(calls.fetched(admission, error))
+    if error != nil { return dispatch() }
+    // Those that waited for the answer of a probe.
+    if calls.hasToRead { readBell.ring() }
+  }
+
+  /// The jobs' images are in an object store, and none was given to this worker.
+  func withoutStore(_ jobs: [ClaimedJob]) {
+    for job in jobs { record(job, calls.withoutStore(job)) }
   }
 
   /// The reading tasks end: what has not been read goes back.

@@ -39,7 +39,7 @@ struct BoundTests {
       "p_batch": "NULL::bigint", "p_clinic_kind": "'clinic'", "p_logo": "''::bytea",
       "p_pharmacy_logo": "''::bytea", "p_token": "sha256('token')", "p_tokens": "ARRAY[sha256('token')]",
       "p_hash": "sha256('new token')", "p_family": "sha256('family')", "p_turn": "sha256('turn')",
-      "p_next": "sha256('next')",
+      "p_next": "sha256('next')", "p_object_bytes": "NULL::int[]",
     ]
     let typed = [
       "p_user text": "'user'", "p_name text": "'throat'", "p_kind text": "'throat'",
@@ -102,7 +102,8 @@ struct BoundTests {
     "open_batch.p_name", "open_batch.p_key", "submit_in_batch.p_batch", "submit_in_batch.p_reference",
     "submit_in_batch.p_width", "submit_in_batch.p_height", "submit_in_batch.p_unsanitized",
     "submit_in_batch.p_key", "submit_in_batch.p_at", "submit_in_batch.p_expires", "submit_in_batch.p_source",
-    "submit_in_batch.p_encrypted_by", "submit_in_batch.p_wrapped_key", "submit_in_batch.p_wakes",
+    "submit_in_batch.p_encrypted_by", "submit_in_batch.p_wrapped_key", "submit_in_batch.p_object_bytes",
+    "submit_in_batch.p_wakes",
     "submit_image.p_key", "submit_image.p_at", "submit_image.p_expires",
     "submit_images.p_keys", "submit_images.p_priorities", "submit_images.p_at", "submit_images.p_expires",
     "submit_images.p_batch", "submit_images.p_references",

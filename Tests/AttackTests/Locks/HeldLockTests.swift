@@ -22,7 +22,7 @@ struct HeldLockTests {
     "open_batch": "analysis.open_batch('held', 'held')",
     "submit_in_batch": """
     analysis.submit_in_batch(job('batch'), 0::smallint, ('{ann}', '{1}', '{1}', ARRAY[sha256('new')],
-      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{held}'), ARRAY['new'::bytea], 10::smallint, true)
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{held}', NULL), ARRAY['new'::bytea], 10::smallint, true)
     """,
     "add_refusals": "analysis.add_refusals(job('batch'), '{ann}', '{held}')",
     "submit_image": "analysis.submit_image('ann', 'throat', E'\\\\xffd8ff')",
@@ -156,6 +156,7 @@ struct HeldLockTests {
     "purge_events": "analysis.purge_events(0::smallint, 100, \(purge))",
     "purge_usage": "analysis.purge_usage(100, \(purge))",
     "purge_audit": "analysis.purge_audit(100, now(), false, 1000)",
+    "lost_objects": "analysis.lost_objects('{lost}', '', 100)",
     "index_images": "analysis.index_images((analysis.period_of(now(), 'UTC') - 1)::smallint, now())",
     "act_as": "analysis.act_as('somebody', 'somewhere', 'held')",
     "chain_audit": "analysis.chain_audit(10, true)",
@@ -212,7 +213,7 @@ struct HeldLockTests {
     "analysis.disclaim(0::smallint, sha256('2'), 500, 1)", "analysis.open_batch('other', 'other')",
     """
     analysis.submit_in_batch(job('theirs'), 0::smallint, ('{bob}', '{1}', '{1}', ARRAY[sha256('fresh')],
-      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{other}'), ARRAY['fresh'::bytea], 10::smallint, true)
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{other}', NULL), ARRAY['fresh'::bytea], 10::smallint, true)
     """,
     "analysis.submit_image('bob', 'throat', E'\\\\xffd8ff')",
     """

@@ -60,6 +60,19 @@ extension SQLAttack {
           UNION ALL SELECT to_jsonb(g) FROM analysis.role_rights() g) t(row) WHERE row::text ~ 'confided|south'
         """, .answers("(0,analysis)")),
       SQLAttack(
+        .retention, "finds a way into the object store in what is said of it",
+        "SELECT count(*) FROM analysis.image_store() s WHERE s::text ~ 'http|key|secret'", .answers("(0)")),
+      SQLAttack(
+        .retention, "reads which objects are of no image any more", "SELECT * FROM analysis.lost_object",
+        .refused("42501")),
+      SQLAttack(
+        .retention, "says of a million objects that they are gone",
+        "SELECT * FROM analysis.lost_objects(array_fill('x'::text, ARRAY[1000000]), '', 1)", .refused("22023")
+      ),
+      SQLAttack(
+        .retention, "asks for the objects of a million images",
+        "SELECT * FROM analysis.unnamed_objects(array_fill('x'::text, ARRAY[1000000]))", .refused("22023")),
+      SQLAttack(
         .retention, "chains without end", "SELECT analysis.chain_audit(2147483647, true)", .refused("22023")),
     ]
     // What nobody but the owner may, by whoever has a role.

@@ -2,6 +2,13 @@ extension SQLAttack {
   /// What a back-end tries.
   static let ofSubmitters: [SQLAttack] = [
     SQLAttack(
+      .submitter, "submits an object that is none of this installation's, as another may be",
+      """
+      SELECT * FROM analysis.submit_in_batch(NULL, 0::smallint, ('{ann-north}', '{1}', '{1}', ARRAY[sha256('o')],
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{500}'), ARRAY['../other/object'::bytea],
+        10::smallint, false)
+      """, .refused("22023")),
+    SQLAttack(
       .submitter, "reads where webhooks are", "SELECT * FROM analysis.list_webhooks()", .refused("42501")),
     SQLAttack(
       .submitter, "reads the events of webhooks", "SELECT * FROM analysis.webhook_event", .refused("42501")),
@@ -50,7 +57,7 @@ extension SQLAttack {
       .submitter, "submits into another back-end's batch",
       """
       SELECT * FROM analysis.submit_in_batch({batch}, 0::smallint, ('{ann-north}', '{1}', '{2}', ARRAY[sha256('x')],
-        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), ARRAY['x'::bytea], 10::smallint, false)
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), ARRAY['x'::bytea], 10::smallint, false)
       """, .refused("22023")),
     SQLAttack(
       .submitter, "submits an image into another back-end's batch",

@@ -79,6 +79,10 @@ extension SQLAttack {
       "SELECT o_image FROM analysis.images_of_claim(0::smallint, sha256('7'), {lease}, 4, 4, 1000000)",
       .nothing),
     SQLAttack(
+      .worker, "asks where a million pictures are",
+      "SELECT * FROM analysis.image_objects(0::smallint, {month}::smallint, array_fill(1::bigint, ARRAY[1000000]))",
+      .refused("22023")),
+    SQLAttack(
       .worker, "reads the pictures of more leases than a claim has",
       "SELECT o_image FROM analysis.images_of_claim(0::smallint, sha256('mine'), 0, 2147483647, 4, 1000000)",
       .refused("22023")),

@@ -274,6 +274,11 @@ struct HelpSnapshotTests {
                                           images; a bare name is a service credential.
                                           (environment: ANALYSIS_KEY_FILE;
                                           configuration: key-file)
+              --image-store <FILE>        File (mode 0600) with the address and key of
+                                          the object store in which images are; a bare
+                                          name is a service credential. (environment:
+                                          ANALYSIS_IMAGE_STORE; configuration:
+                                          image-store)
           -h, --help                      Show this help.
 
         Every command takes --database, --database-proof, --connect-timeout, --config,

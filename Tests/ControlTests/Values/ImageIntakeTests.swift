@@ -97,8 +97,12 @@ struct ImageIntakeTests {
   func clean() async throws {
     let chunk = await ImageIntake(limits: ImageLimits(maxDimension: 8)).chunk(items(1)[...]) { false }
     let image = try #require(try chunk.first?.image.get())
-    #expect(image.bytes.starts(with: [0xFF, 0xD8]))
-    #expect(image.sha256 == SHA256.digest(of: image.bytes))
-    #expect(image.width == 8 && image.height == 8)
+    guard case .bytes(let bytes, let sha256, let width, let height, _, nil) = image.image else {
+      Issue.record("\(image)")
+      return
+    }
+    #expect(bytes.starts(with: [0xFF, 0xD8]) && image.byteCount == bytes.count)
+    #expect(sha256 == SHA256.digest(of: bytes))
+    #expect(width == 8 && height == 8)
   }
 }

@@ -20,7 +20,7 @@ struct BatchTests {
       SELECT s.o_outcome, s.o_reason, s.o_job, s.o_period, s.o_limit, s.o_used
       FROM analysis.submit_in_batch($1, 0::smallint, ($3, array_fill(1::smallint, ARRAY[$4]),
           array_fill(1::smallint, ARRAY[$4]), (SELECT array_agg(sha256(i::text::bytea)) FROM generate_series(1, $4) i),
-          NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, $2),
+          NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, $2, NULL),
         (SELECT array_agg(i::text::bytea) FROM generate_series(1, $4) i), 3::smallint, false) s ORDER BY s.o_index
       """,
       [
@@ -363,7 +363,7 @@ struct BatchTests {
     try await withCheckedQueue { (queue) async throws in
       let sql = """
         SELECT o_outcome FROM analysis.submit_in_batch(NULL, 0::smallint, ('{u}', '{1}', '{1}', ARRAY[sha256('i')],
-          NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{visit}'), ARRAY['i'::bytea], 3::smallint, false)
+          NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{visit}', NULL), ARRAY['i'::bytea], 3::smallint, false)
         """
       if isAddedAgain { try await queue.addUser("u") }
       try await queue.execute("ALTER FUNCTION analysis.submit SET lock_timeout = '300s'")

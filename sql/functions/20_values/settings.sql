@@ -26,7 +26,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ('png_as_is_throat', 'no', NULL, 'yes: a throat PNG can stay a PNG'),
     ('png_as_is_ear', 'no', NULL, 'yes: an ear PNG can stay a PNG'),
     ('require_encryption', 'no', NULL, 'yes: no image in plaintext is taken'),
-    ('photos_once', 'no', NULL, 'yes: by SQL a photo is one job a day')
+    ('photos_once', 'no', NULL, 'yes: by SQL a photo is one job a day'),
+    ('image_store', 'database', NULL, 'database, s3: where new images go')
 $$;
 
 -- The settings as they are.
@@ -81,6 +82,7 @@ DECLARE
     WHEN p_name LIKE 'image\_bytes\_%' THEN
       p_name || ' is a whole number from 10000 to ' || analysis.max_image_bytes(false)
     WHEN p_name ~ '^(png_as_is_.*|require_encryption|photos_once)$' THEN p_name || ' is yes or no'
+    WHEN p_name = 'image_store' THEN 'image_store is database, s3 or s3-plaintext'
     WHEN p_name = 'statement_grace' THEN 'statement_grace is a time from 0 to 100 years, for instance 3 days'
     WHEN p_name = 'keep_audit' THEN
       'keep_audit is a time from 1 year to 100 years, for instance 6 years, or empty for ever'
@@ -105,6 +107,7 @@ BEGIN
       WHEN p_name LIKE 'image\_bytes\_%' THEN
         p_value ~ '^[1-9][0-9]{4,7}$' AND p_value::int BETWEEN 10000 AND analysis.max_image_bytes(false)
       WHEN p_name ~ '^(png_as_is_.*|require_encryption|photos_once)$' THEN p_value IN ('yes', 'no')
+      WHEN p_name = 'image_store' THEN p_value IN ('database', 's3', 's3-plaintext')
       WHEN p_name = 'statement_grace' THEN p_value::interval BETWEEN interval '0' AND interval '100 years'
       WHEN p_value = '' THEN true
       -- By the calendar: as an interval a year is as long as 360 days.

@@ -75,17 +75,18 @@ BEGIN
     SELECT t.*, greatest(t.at, p_rules.now) AS run_from,
       p_images[t.i] IS NOT NULL AND t.encrypted_by IS NULL AS is_plaintext,
       analysis.is_sound(
-        t.user_ref, t.kind, t.priority, t.sha256, octet_length(p_images[t.i]), t.width, t.height, t.key,
-        t.source, t.at)
-        AND analysis.is_soundly_encrypted(t.encrypted_by, t.key_bytes, octet_length(p_images[t.i]))
+        t.user_ref, t.kind, t.priority, t.sha256, coalesce(t.object_bytes, octet_length(p_images[t.i])),
+        t.width, t.height, t.key, t.source, t.at)
+        AND analysis.is_soundly_encrypted(
+          t.encrypted_by, t.key_bytes, coalesce(t.object_bytes, octet_length(p_images[t.i])))
         AND analysis.is_expiry(t.expires) AS sound
     FROM (
       SELECT generate_series(1, cardinality(p_jobs."user")) AS i, unnest(p_jobs."user") AS user_ref,
         unnest(p_jobs.kind) AS kind, unnest(p_jobs.priority) AS priority, unnest(p_jobs.sha256) AS sha256,
         unnest(p_jobs.width) AS width, unnest(p_jobs.height) AS height, unnest(p_jobs.key) AS key,
         unnest(p_jobs.at) AS at, unnest(p_jobs.expires) AS expires, unnest(p_jobs.source) AS source,
-        unnest(p_jobs.encrypted_by) AS encrypted_by, octet_length(unnest(p_jobs.wrapped_key)) AS key_bytes
-      ) t),
+        unnest(p_jobs.encrypted_by) AS encrypted_by, octet_length(unnest(p_jobs.wrapped_key)) AS key_bytes,
+        unnest(p_jobs.object_bytes) AS object_bytes) t),
   known AS MATERIALIZED (
     SELECT d.user_ref, d.run_from, a.user_id, a.key_salt, f.period, m.period IS NOT NULL AS is_open, l.cost,
       CASE WHEN l.plan_id IS NULL THEN 0 ELSE l.monthly_limit END AS quota
@@ -496,15 +497,18 @@ BEGIN
                  unnest(p_state.reason) AS reason, unnest(p_state.twin) AS twin,
                  unnest(p_jobs.width) AS width, unnest(p_jobs.height) AS height,
                  unnest(p_jobs.unsanitized) AS unsanitized, unnest(p_jobs.encrypted_by) AS encrypted_by,
-                 unnest(p_jobs.wrapped_key) AS wrapped_key, unnest(p_state.image) AS named_id,
+                 unnest(p_jobs.wrapped_key) AS wrapped_key, unnest(p_jobs.object_bytes) AS object_bytes,
+                 unnest(p_state.image) AS named_id,
                  unnest(p_state.image_period) AS named_period, unnest(p_state.image_bytes) AS named_bytes,
                  unnest(p_state.image_unsanitized) AS named_unsanitized) t),
   stored AS (
     INSERT INTO analysis.image AS k (
       shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at,
-      encrypted_by, wrapped_key)
-    SELECT p_shard, o.period, o.user_id, o.sha256, p_images[o.i], octet_length(p_images[o.i]), o.width,
-      o.height, coalesce(o.unsanitized, false), p_now, p_now, o.encrypted_by, o.wrapped_key
+      encrypted_by, wrapped_key, object_key)
+    SELECT p_shard, o.period, o.user_id, o.sha256, CASE WHEN o.object_bytes IS NULL THEN p_images[o.i] END,
+      coalesce(o.object_bytes, octet_length(p_images[o.i])), o.width, o.height,
+      coalesce(o.unsanitized, false), p_now, p_now, o.encrypted_by, o.wrapped_key,
+      CASE WHEN o.object_bytes IS NOT NULL THEN convert_from(p_images[o.i], 'UTF8') END
     FROM (SELECT DISTINCT ON (g.period, g.user_id, g.sha256) g.* FROM given g WHERE g.is_given
           ORDER BY g.period, g.user_id, g.sha256, g.encrypted_by IS NULL, g.i) o
     ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
@@ -653,7 +657,7 @@ BEGIN
   ELSIF (p_shard IS NOT NULL AND v_count <= 100000 AND p_max_attempts BETWEEN 1 AND 100
       AND analysis.are_submissions(
         ROW(p_user, p_kind, p_priority, p_sha256, p_width, p_height, p_unsanitized, p_key, p_at, p_expires,
-          p_source, p_encrypted_by, p_wrapped_key, NULL)::analysis.submissions,
+          p_source, p_encrypted_by, p_wrapped_key, NULL, NULL)::analysis.submissions,
         p_image, '[1:' || v_count || ']')) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'the arrays of a submit differ in length or do not begin at 1, '
       'or max_attempts is not from 1 to 100');
@@ -690,7 +694,7 @@ BEGIN
   RETURN QUERY SELECT a.* FROM analysis.submit_jobs(
     p_shard,
     ROW(p_user, p_kind, p_priority, p_sha256, p_width, p_height, p_unsanitized, p_key, p_at, p_expires,
-      p_source, p_encrypted_by, p_wrapped_key, NULL)::analysis.submissions, p_image, v_rules) a;
+      p_source, p_encrypted_by, p_wrapped_key, NULL, NULL)::analysis.submissions, p_image, v_rules) a;
 END $$;
 COMMENT ON FUNCTION analysis.submit IS
   'Submits many jobs of one shard in one transaction; answers for each created, duplicate or refused.';

@@ -116,7 +116,7 @@ END $$;
 
 -- Submits as `submit` does, with the same answer, in a batch (NULL: in none) and with a reference for each
 -- job (NULL for one, or as a whole: none). p_wakes: the workers are woken when it is committed; o_woken says
--- whether they are.
+-- whether they are. Where p_jobs has lengths of objects, p_images has their keys: see submit_objects.
 CREATE OR REPLACE FUNCTION analysis.submit_in_batch(
   p_batch bigint, p_shard smallint, p_jobs analysis.submissions, p_images bytea[], p_max_attempts smallint,
   p_wakes boolean)
@@ -136,13 +136,18 @@ BEGIN
   IF p_batch IS NOT NULL THEN
     PERFORM analysis.require_own_batch(p_batch);
   END IF;
-  v_answer := ARRAY(
-    SELECT ROW(s.o_index, s.o_outcome, s.o_reason, s.o_job, s.o_period, s.o_limit, s.o_used)
-      ::analysis.submit_answer
-    FROM analysis.submit(
-      p_shard, v_user, p_jobs.kind, p_jobs.priority, p_jobs.sha256, p_images, p_jobs.width, p_jobs.height,
-      p_jobs.unsanitized, p_jobs.key, p_jobs.at, p_jobs.expires, p_jobs.source, p_max_attempts,
-      p_jobs.encrypted_by, p_jobs.wrapped_key) s);
+  IF p_jobs.object_bytes IS NOT NULL THEN
+    p_jobs."user" := v_user;
+    v_answer := analysis.submit_objects(p_shard, p_jobs, p_images, p_max_attempts);
+  ELSE
+    v_answer := ARRAY(
+      SELECT ROW(s.o_index, s.o_outcome, s.o_reason, s.o_job, s.o_period, s.o_limit, s.o_used)
+        ::analysis.submit_answer
+      FROM analysis.submit(
+        p_shard, v_user, p_jobs.kind, p_jobs.priority, p_jobs.sha256, p_images, p_jobs.width, p_jobs.height,
+        p_jobs.unsanitized, p_jobs.key, p_jobs.at, p_jobs.expires, p_jobs.source, p_max_attempts,
+        p_jobs.encrypted_by, p_jobs.wrapped_key) s);
+  END IF;
   PERFORM analysis.label_jobs(p_batch, p_shard, v_user, p_jobs.key, p_jobs.reference, v_answer);
   o_woken := CASE WHEN p_wakes AND cardinality(v_answer) > 0 THEN analysis.wake_workers(p_shard) END;
   RETURN QUERY SELECT a.*, o_woken FROM unnest(v_answer) a;

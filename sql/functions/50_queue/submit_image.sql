@@ -149,7 +149,8 @@ LANGUAGE sql IMMUTABLE AS $$
     array_agg(t."user" ORDER BY t.i), array_agg(t.kind ORDER BY t.i), array_agg(t.priority ORDER BY t.i),
     array_agg(t.sha256 ORDER BY t.i), NULL::int[], NULL::int[], array_agg(t.unsanitized ORDER BY t.i),
     array_agg(t.key ORDER BY t.i), array_agg(t.at ORDER BY t.i), array_agg(t.expires ORDER BY t.i),
-    NULL::text[], NULL::bigint[], NULL::bytea[], array_agg(t.reference ORDER BY t.i))::analysis.submissions
+    NULL::text[], NULL::bigint[], NULL::bytea[], array_agg(t.reference ORDER BY t.i),
+    NULL::int[])::analysis.submissions
   FROM unnest(
     p_jobs."user", p_jobs.kind, p_jobs.priority, p_jobs.sha256, p_jobs.unsanitized, p_jobs.key, p_jobs.at,
     p_jobs.expires, p_jobs.reference)
@@ -219,7 +220,7 @@ BEGIN
   -- What each image says by itself is checked here; submit checks the rest.
   v_judged := analysis.images_judged(
     p_images, ROW(p_users, NULL, NULL, NULL, NULL, NULL, NULL, p_keys, p_at, p_expires, NULL, NULL, NULL,
-      p_references)::analysis.submissions, p_kinds, p_priorities);
+      p_references, NULL)::analysis.submissions, p_kinds, p_priorities);
   IF p_batch IS NOT NULL THEN
     PERFORM analysis.require_own_batch(p_batch);
     PERFORM analysis.note_refusals(p_batch, array_agg(t.user_ref), array_agg(t.key))

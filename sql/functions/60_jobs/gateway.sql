@@ -95,9 +95,10 @@ COMMENT ON FUNCTION analysis.gateway_log_out IS
   'Ends the token with which it is called.';
 
 -- Submits an image, which is clean, for the user of a token, as `submit` does, with the normal priority.
--- p_user is what gateway_user called the user, by which an encrypted image is bound to them: where they have
--- another name by now it is refused with unknown_user, and the gateway asks again who they are. Without a key
--- the same photo within a day is the job that there is: see find_photos.
+-- p_user is what gateway_user called the user, by which an encrypted image is bound to them: where they
+-- have another name by now it is refused with unknown_user, and the gateway asks again who they are.
+-- Without a key the same photo within a day is the job that there is: see find_photos. p_size is the
+-- image's width and height, and of an object its length too: then p_image is its key.
 CREATE OR REPLACE FUNCTION analysis.gateway_submit(
   p_shard smallint, p_token bytea, p_user text, p_kind smallint, p_sha256 bytea, p_image bytea, p_size int[],
   p_key text, p_encrypted_by bigint, p_wrapped_key bytea)
@@ -108,7 +109,8 @@ DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
 BEGIN
   PERFORM analysis.require_argument(
-    p_size IS NULL OR analysis.is_list(p_size, 2), 'the size of an image is its width and its height');
+    p_size IS NULL OR analysis.is_list(p_size, 2) OR analysis.is_list(p_size, 3),
+    'the size of an image is its width and its height, and of an object its length');
   IF p_user IS DISTINCT FROM v_token.o_user THEN
     RETURN QUERY SELECT 'refused', 'unknown_user', NULL::bigint, NULL::int, NULL::int, NULL::boolean;
     RETURN;
@@ -116,12 +118,23 @@ BEGIN
   IF p_key IS NULL THEN
     PERFORM set_config('analysis.photos_once', 'yes', true);
   END IF;
-  SELECT s.o_outcome, s.o_reason, s.o_job, s.o_limit, s.o_used
-  INTO o_outcome, o_reason, o_job, o_limit, o_used
-  FROM analysis.submit(
-    p_shard, ARRAY[p_user], ARRAY[p_kind], ARRAY[analysis.priority_named('normal')], ARRAY[p_sha256],
-    ARRAY[p_image], p_size[1:1], p_size[2:2], NULL, ARRAY[p_key], NULL, NULL, NULL, analysis.usual_attempts(),
-    ARRAY[p_encrypted_by], ARRAY[p_wrapped_key]) s;
+  IF cardinality(p_size) = 3 THEN
+    SELECT s.outcome, s.reason, s.job_id, s.quota, s.used
+    INTO o_outcome, o_reason, o_job, o_limit, o_used
+    FROM unnest(analysis.submit_objects(
+      p_shard,
+      ROW(ARRAY[p_user], ARRAY[p_kind], ARRAY[analysis.priority_named('normal')], ARRAY[p_sha256],
+        p_size[1:1], p_size[2:2], NULL, ARRAY[p_key], NULL, NULL, NULL, ARRAY[p_encrypted_by],
+        ARRAY[p_wrapped_key], NULL, p_size[3:3])::analysis.submissions, ARRAY[p_image],
+      analysis.usual_attempts())) s;
+  ELSE
+    SELECT s.o_outcome, s.o_reason, s.o_job, s.o_limit, s.o_used
+    INTO o_outcome, o_reason, o_job, o_limit, o_used
+    FROM analysis.submit(
+      p_shard, ARRAY[p_user], ARRAY[p_kind], ARRAY[analysis.priority_named('normal')], ARRAY[p_sha256],
+      ARRAY[p_image], p_size[1:1], p_size[2:2], NULL, ARRAY[p_key], NULL, NULL, NULL,
+      analysis.usual_attempts(), ARRAY[p_encrypted_by], ARRAY[p_wrapped_key]) s;
+  END IF;
   IF o_outcome = 'created' THEN
     o_woken := analysis.wake_workers(p_shard);
   END IF;

@@ -50,7 +50,7 @@ CREATE OR REPLACE FUNCTION analysis.gateway_picture(
   p_shard smallint, p_token bytea, p_job bigint, p_reading text)
 RETURNS TABLE (
   o_image bigint, o_bytes bytea, o_sha256 bytea, o_unsanitized boolean, o_encrypted_by bigint,
-  o_wrapped_key bytea, o_user_sha256 bytea)
+  o_wrapped_key bytea, o_user_sha256 bytea, o_object text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
 DECLARE
@@ -58,7 +58,8 @@ DECLARE
   v_detail jsonb := analysis.require_reading('read_image', 'job:' || p_job, p_reading);
 BEGIN
   RETURN QUERY
-  SELECT i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key, i.user_sha256
+  SELECT i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key, i.user_sha256,
+    i.object_key
   FROM analysis.picture_shown(p_shard, v_token.o_user_id, p_job) h
   CROSS JOIN LATERAL analysis.stored_picture(h.o_shard, p_job) i
   WHERE v_detail -> 'by' = to_jsonb(v_token.o_user_id) AND v_detail -> 'shard' = to_jsonb(h.o_shard)

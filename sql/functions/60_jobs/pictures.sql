@@ -5,10 +5,10 @@
 CREATE OR REPLACE FUNCTION analysis.stored_picture(p_shard smallint, p_job bigint)
 RETURNS TABLE (
   user_id bigint, id bigint, bytes bytea, sha256 bytea, unsanitized boolean, encrypted_by bigint,
-  wrapped_key bytea, user_sha256 bytea)
+  wrapped_key bytea, user_sha256 bytea, object_key text)
 LANGUAGE sql STABLE AS $$
   SELECT j.user_id, i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key,
-    coalesce(i.user_sha256, sha256(convert_to(u.user_ref, 'UTF8')))
+    coalesce(i.user_sha256, sha256(convert_to(u.user_ref, 'UTF8'))), i.object_key
   FROM analysis.locate_of(p_shard, ARRAY[p_job], NULL) l
   CROSS JOIN LATERAL (
     SELECT k.user_id, k.image_period, k.image_id FROM analysis.job k
@@ -37,7 +37,7 @@ $$;
 CREATE OR REPLACE FUNCTION analysis.picture_seen(p_shard smallint, p_job bigint)
 RETURNS TABLE (
   user_id bigint, id bigint, bytes bytea, sha256 bytea, unsanitized boolean, encrypted_by bigint,
-  wrapped_key bytea, user_sha256 bytea)
+  wrapped_key bytea, user_sha256 bytea, object_key text)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -67,13 +67,14 @@ COMMENT ON FUNCTION analysis.open_picture IS
 CREATE OR REPLACE FUNCTION analysis.picture_of(p_shard smallint, p_job bigint, p_reading text)
 RETURNS TABLE (
   o_image bigint, o_bytes bytea, o_sha256 bytea, o_unsanitized boolean, o_encrypted_by bigint,
-  o_wrapped_key bytea, o_user_sha256 bytea)
+  o_wrapped_key bytea, o_user_sha256 bytea, o_object text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
 BEGIN
   PERFORM analysis.require_reading('read_image', 'job:' || p_job, p_reading);
   RETURN QUERY
-  SELECT i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key, i.user_sha256
+  SELECT i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key, i.user_sha256,
+    i.object_key
   FROM analysis.picture_seen(p_shard, p_job) i;
 END $$;
 COMMENT ON FUNCTION analysis.picture_of IS

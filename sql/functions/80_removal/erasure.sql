@@ -112,7 +112,11 @@ BEGIN
     'WITH gone AS (
        DELETE FROM analysis.image i
        WHERE i.shard = $1 AND i.period = $2 AND i.user_id = $3 AND ($4 IS NULL OR i.id = ANY ($4))
-       RETURNING i.byte_count)
+       RETURNING i.byte_count, i.object_key),
+     lost AS (
+       INSERT INTO analysis.lost_object (object_key)
+       SELECT DISTINCT g.object_key FROM gone g WHERE g.object_key IS NOT NULL
+       ON CONFLICT DO NOTHING)
      SELECT count(*), coalesce(sum(g.byte_count), 0) FROM gone g'
   INTO o_images, o_image_bytes USING p_shard, p_period, p_user_id, p_images;
   o_jobs := 0;

@@ -142,6 +142,13 @@ BEGIN
 
   -- 3. They go, each by its key.
   IF o_rows > 0 AND NOT p_dry THEN
+    INSERT INTO analysis.lost_object (object_key)
+    SELECT k.object_key
+    FROM (SELECT unnest(v_id) AS id) g
+    CROSS JOIN LATERAL (
+      SELECT i.object_key FROM analysis.image i
+      WHERE i.shard = p_shard AND i.period = p_period AND i.id = g.id AND i.object_key IS NOT NULL OFFSET 0) k
+    ON CONFLICT DO NOTHING;
     FOR i IN 1 .. cardinality(v_id) LOOP
       DELETE FROM analysis.image k WHERE k.shard = p_shard AND k.period = p_period AND k.id = v_id[i];
     END LOOP;

@@ -56,7 +56,7 @@ LANGUAGE sql IMMUTABLE AS $$
         'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'day_start',
         'current_month', 'months_due',
         'image_keys', 'webhook_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit',
-        'audit_ends', 'unchained', 'clinics_seen', 'users_seen'],
+        'audit_ends', 'unchained', 'clinics_seen', 'users_seen', 'image_store'],
       ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function'])
 $$;
 
@@ -81,12 +81,13 @@ LANGUAGE sql IMMUTABLE AS $$
         'refresh_gauges',
         'refresh_counts', 'notify_ended', 'due_deliveries', 'claim_deliveries', 'finish_deliveries',
         'purge_deliveries',
-        'prepare_months', 'audit_worker', 'worker_number', 'image_rules'],
+        'prepare_months', 'audit_worker', 'worker_number', 'image_rules', 'image_objects'],
       '{}'),
     ('retention',
       ARRAY[
         'purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_events',
-        'purge_usage', 'purge_audit', 'index_images', 'unclosed_months'],
+        'purge_usage', 'purge_audit', 'index_images', 'unclosed_months', 'lost_objects',
+        'unnamed_objects'],
       '{}'),
     ('gateway',
       ARRAY[
@@ -144,7 +145,7 @@ LANGUAGE sql IMMUTABLE AS $$
     ('privacy',
       ARRAY[
         'erase_user', 'erase_part', 'erasure_of', 'open_export', 'export_user', 'export_jobs',
-        'export_images', 'open_picture', 'picture_of'],
+        'export_images', 'open_picture', 'picture_of', 'image_objects', 'lost_objects'],
       '{}')
 $$;
 

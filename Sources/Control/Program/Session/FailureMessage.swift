@@ -18,6 +18,8 @@ enum FailureMessage {
     case let error as SystemError: CommandFailure(ExitCode(of: error), "\(error)")
     case let error as ImageEncryptionError:
       CommandFailure(ExitCode(of: error), error.message, advice: error.advice)
+    case let error as ImageStoreError:
+      CommandFailure(error.isAway ? .unreachable : .permission, error.message, advice: error.advice)
     case let error as RemoteImageError: CommandFailure(.refused, error.message, advice: error.advice)
     case let error as ImageDecoderError: CommandFailure(.tryLater, "\(error)")
     case let error as EventLoopError: CommandFailure(.internalError, "\(error)")

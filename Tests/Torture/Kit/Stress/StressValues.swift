@@ -68,7 +68,8 @@ enum StressValues {
     "p_kind smallint": ["1", "2"], "p_kind text": ["'throat'", "'ear'"],
     "p_kinds text": ["'throat'", "'ear'"],
     "p_priority smallint": ["0", "1", "2"], "p_priority text": ["NULL", "'normal'", "'urgent'", "'bulk'"],
-    "p_images bytea": ["{picture}"], "p_first bigint": ["0"], "p_last bigint": ["{job}"],
+    "p_images bytea": ["{picture}"], "p_images bigint": ["{job}"], "p_first bigint": ["0"],
+    "p_last bigint": ["{job}"],
     "p_key bigint": ["77"],
     "p_sha256 bytea": ["sha256({picture})"], "p_before bigint": ["NULL", "{job}"],
     "p_after text": ["''", "{user}"],
@@ -112,7 +113,7 @@ enum StressValues {
     "p_limit": ["1", "20", "1000"], "p_looks": ["1", "20", "1000"],
     "p_name": ["NULL", "'Wilhelmina Quat' || 'remains'"],
     "p_email": ["NULL", "'stress@patients' || '.example'"], "p_width": ["NULL", "640"],
-    "p_height": ["NULL", "480"],
+    "p_height": ["NULL", "480"], "p_object_bytes": ["NULL"],
   ]
 
   /// What rows that are parameters are made of, by type.
@@ -125,7 +126,7 @@ enum StressValues {
       .init(name: "p_at", type: "timestamp with time zone[]"),
       .init(name: "p_expires", type: "timestamp with time zone[]"), .init(name: "p_source", type: "text[]"),
       .init(name: "p_encrypted_by", type: "bigint[]"), .init(name: "p_wrapped_key", type: "bytea[]"),
-      .init(name: "p_reference", type: "text[]"),
+      .init(name: "p_reference", type: "text[]"), .init(name: "p_object_bytes", type: "integer[]"),
     ]
   ]
 

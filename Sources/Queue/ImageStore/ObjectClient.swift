@@ -1,0 +1,243 @@
+internal import HTTPTransfer
+import Support
+import Synchronization
+
+/// The requests of S3's API that an image store needs, each signed and whole.
+///
+/// Keys are of letters, digits and `/._-` alone, since libcurl signs a path as it is written.
+struct ObjectClient: Sendable {
+  let settings: ObjectSettings
+  let http: HTTPClient
+  private let credentials: CredentialReader
+
+  init(_ settings: ObjectSettings, http: HTTPClient, read: @escaping @Sendable () -> ObjectSettings?) {
+    self.settings = settings
+    self.http = http
+    credentials = CredentialReader(settings.credentials) { read()?.credentials }
+  }
+
+  /// How long one request may take: an image over a slow line.
+  private static let deadline: Duration = .seconds(30)
+
+  func put(_ key: String, _ bytes: [UInt8]) async throws(ImageStoreError) {
+    let body = Body.bytes(bytes, contentType: "application/octet-stream")
+    _ = try await send(.put, key, body: body, sha256: Hexadecimal.text(of: SHA256.digest(of: bytes)))
+  }
+
+  /// An object's bytes; nil where there is none of that key.
+  func get(_ key: String) async throws(ImageStoreError) -> [UInt8]? {
+    try await send(.get, key, isAbsentAllowed: true)?.body
+  }
+
+  /// Removes an object with all of its versions. One that is not there is removed already.
+  func remove(_ key: String) async throws(ImageStoreError) {
+    let headers = try await send(.delete, key, isAbsentAllowed: true)?.headers
+    // A bucket with versions keeps the object behind a mark.
+    guard headers?["x-amz-version-id"] != nil || headers?["x-amz-delete-marker"] == "true" else { return }
+    var marker: [(String, String)] = []
+    repeat {
+      let query = marker + [("prefix", key), ("versions", "")]
+      guard let page = try await send(.get, "", query: query) else { return }
+      let listing = ObjectListing(page.body)
+      for entry in listing.entries(named: ["Version", "DeleteMarker"]) where entry["Key"] == key {
+        guard let version = entry["VersionId"] else { continue }
+        _ = try await send(.delete, key, query: [("versionId", version)], isAbsentAllowed: true)
+      }
+      marker =
+        listing["IsTruncated"] == "true"
+        ? [
+          ("key-marker", listing["NextKeyMarker"] ?? ""),
+          ("version-id-marker", listing["NextVersionIdMarker"] ?? ""),
+        ] : []
+    } while !marker.isEmpty
+  }
+
+  /// An object of a list.
+  struct Listed: Sendable, Equatable {
+    let key: String
+    let byteCount: Int
+    /// When it was written by the store's clock, in seconds since 1970.
+    let writtenAt: Double
+  }
+
+  /// The next objects whose keys begin so, by their keys, and where the list goes on; nil at the end.
+  func list(
+    prefix: String, after token: String?
+  ) async throws(ImageStoreError) -> (objects: [Listed], next: String?) {
+    let query = (token.map { [("continuation-token", $0)] } ?? []) + [("list-type", "2"), ("prefix", prefix)]
+    guard let answer = try await send(.get, "", query: query) else { return ([], nil) }
+    let listing = ObjectListing(answer.body)
+    let objects = listing.entries(named: ["Contents"]).compactMap { entry -> Listed? in
+      guard let key = entry["Key"], let size = entry["Size"].flatMap({ Int($0) }),
+        let written = entry["LastModified"].flatMap({ WrittenTime($0)?.secondsSince1970 })
+      else { return nil }
+      return Listed(key: key, byteCount: size, writtenAt: written)
+    }
+    let next = listing["IsTruncated"] == "true" ? listing["NextContinuationToken"] : nil
+    return (objects, next)
+  }
+
+  // MARK: Sending
+
+  private static let emptySHA256 = SHA256.hexadecimal(of: "")
+
+  /// Sends a request; once more with a new key where the file has one by now. Nil: there is no such object.
+  private func send(
+    _ method: Method, _ key: String, query: [(String, String)] = [], body: Body = .none,
+    sha256: String = emptySHA256, isAbsentAllowed: Bool = false
+  ) async throws(ImageStoreError) -> Response? {
+    let used = credentials.current
+    let answer = try await send(method, key, query, body, sha256, used)
+    guard let failure = ImageStoreError(answer, of: settings.name) else { return answer }
+    if failure.isAbsence, isAbsentAllowed { return nil }
+    guard answer.status == 403, let fresh = credentials.changed(from: used) else { throw failure }
+    let again = try await send(method, key, query, body, sha256, fresh)
+    guard let failure = ImageStoreError(again, of: settings.name) else { return again }
+    if failure.isAbsence, isAbsentAllowed { return nil }
+    throw failure
+  }
+
+  private func send(
+    _ method: Method, _ key: String, _ query: [(String, String)], _ body: Body, _ sha256: String,
+    _ credentials: ObjectSettings.Credentials
+  ) async throws(ImageStoreError) -> Response {
+    var url = "\(settings.address)/\(key)"
+    // As the signature wants them: sorted, and whatever could be taken otherwise is escaped.
+    let sorted = query.sorted { $0.0 < $1.0 }.map { "\(percentEncoded($0.0))=\(percentEncoded($0.1))" }
+    if !sorted.isEmpty { url += "?" + sorted.joined(separator: "&") }
+    var request = Request(method, url, headers: ["x-amz-content-sha256": sha256], body: body)
+    if let token = credentials.sessionToken { request.headers.add("x-amz-security-token", token.reveal()) }
+    request.signature = (settings.region, credentials.accessKey, credentials.secretKey)
+    do {
+      return try await http.send(request, deadline: Self.deadline)
+    } catch {
+      throw ImageStoreError(error, of: settings.name)
+    }
+  }
+}
+
+/// The key of the file as it was read last: whoever gives out short-lived ones writes the file anew.
+private final class CredentialReader: Sendable {
+  private let known: Mutex<ObjectSettings.Credentials>
+  private let read: @Sendable () -> ObjectSettings.Credentials?
+
+  init(_ first: ObjectSettings.Credentials, read: @escaping @Sendable () -> ObjectSettings.Credentials?) {
+    known = Mutex(first)
+    self.read = read
+  }
+
+  var current: ObjectSettings.Credentials { known.withLock { $0 } }
+
+  /// Reads the file anew; nil where it still has what was used.
+  func changed(from used: ObjectSettings.Credentials) -> ObjectSettings.Credentials? {
+    guard let found = read(), found != used else { return nil }
+    known.withLock { $0 = found }
+    return found
+  }
+}
+
+/// Where an object store is, and by which key: what its file says.
+struct ObjectSettings: Sendable {
+  struct Credentials: Sendable, Equatable {
+    let accessKey: String
+    let secretKey: Secret
+    let sessionToken: Secret?
+  }
+
+  /// Of the bucket, without a slash at its end.
+  let address: String
+  let region: String
+  let credentials: Credentials
+  let transfer: HTTPTransfer.Configuration
+
+  /// As messages call it.
+  var name: String { address }
+
+  private static let keys: Set<String> = [
+    "address", "region", "access-key", "secret-key", "session-token", "ca-file", "pins", "allow-plain-http",
+  ]
+
+  /// Reads a private file (see `SecretFile`) of lines `address = …`, `access-key = …`, `secret-key = …`. Throws as
+  /// `SecretFile.read`, and `syntax`, `unknownKey` or `invalid` without a word of the content.
+  static func read(_ path: String, environment: [String: String]) throws(SystemError) -> ObjectSettings {
+    let text = try SecretFile.read(path, environment: environment).reveal()
+    let values: [String: String]
+    do {
+      values = try ConfigurationFile.parse(text, path: path, keys: keys).values
+    } catch {
+      guard error.code == .unknownKey else { throw error }
+      throw SystemError(
+        .unknownKey, "has a key other than \(keys.sorted().joined(separator: ", "))", path: path,
+        line: error.line)
+    }
+    func required(_ key: String) throws(SystemError) -> String {
+      guard let value = values[key], !value.isEmpty else {
+        throw SystemError(.invalid, "has no \(key)", path: path)
+      }
+      return value
+    }
+    var address = try required("address")
+    while address.hasSuffix("/") { address.removeLast() }
+    var transfer = HTTPTransfer.Configuration()
+    transfer.certificateAuthorityFile = values["ca-file"]
+    transfer.pinnedKeys = (values["pins"] ?? "").split(separator: " ").map(String.init)
+    transfer.plainHTTP = values["allow-plain-http"] == "yes" ? .anywhere : .loopbackOnly
+    // An image that is encrypted, and the largest page of a list.
+    transfer.answerLimit = 10_000_512
+    transfer.maximumConnections = ImageStore.connections
+    transfer.maximumConnectionsPerHost = ImageStore.connections
+    do throws(TransferError) {
+      try transfer.check(address)
+    } catch {
+      throw SystemError(.invalid, "has an address that cannot be used: \(error)", path: path)
+    }
+    return ObjectSettings(
+      address: address, region: values["region"] ?? "us-east-1",
+      credentials: Credentials(
+        accessKey: try required("access-key"), secretKey: Secret(try required("secret-key")),
+        sessionToken: values["session-token"].map { Secret($0) }),
+      transfer: transfer)
+  }
+}
+
+/// What is read of an answer of S3's API, which is XML without attributes of interest: elements by their names.
+struct ObjectListing {
+  private let text: Substring
+
+  init(_ bytes: [UInt8]) { text = Substring(String(decoding: bytes, as: UTF8.self)) }
+
+  private init(_ text: Substring) { self.text = text }
+
+  /// The text of the first element of a name; nil where there is none.
+  subscript(_ name: String) -> String? { element(name, in: text).map { Self.unescaped($0.content) } }
+
+  /// The elements of some names, in their order.
+  func entries(named names: [String]) -> [ObjectListing] {
+    names.flatMap { name -> [ObjectListing] in
+      var rest = text
+      var found: [ObjectListing] = []
+      while let (content, behind) = element(name, in: rest) {
+        found.append(ObjectListing(content))
+        rest = behind
+      }
+      return found
+    }
+  }
+
+  private func element(_ name: String, in text: Substring) -> (content: Substring, behind: Substring)? {
+    guard let begin = text.firstRange(of: "<\(name)>"),
+      let end = text[begin.upperBound...].firstRange(of: "</\(name)>")
+    else { return nil }
+    return (text[begin.upperBound..<end.lowerBound], text[end.upperBound...])
+  }
+
+  private static func unescaped(_ text: Substring) -> String {
+    guard text.contains("&") else { return String(text) }
+    var plain = String(text)
+    for (name, character) in [
+      ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#34;", "\""), ("&apos;", "'"), ("&#39;", "'"),
+      ("&amp;", "&"),
+    ] { plain = plain.replacing(name, with: character) }
+    return plain
+  }
+}

