@@ -116,7 +116,7 @@ public enum ControlProgram {
         "Installation",
         [
           MigrateCommand.command, RolesCommand.command, SettingsCommand.command, ProductsCommand.command,
-          KeysCommand.command, AuditCommand.command, PurgeCommand.command,
+          KeysCommand.command, ImagesCommand.command, AuditCommand.command, PurgeCommand.command,
         ]
       ),
     ],

@@ -40,6 +40,7 @@ enum CommandRoles {
     Entry(command: "clinics show", roles: [.administrator, .auditor]),
     Entry(command: "doctor", roles: any),
     Entry(command: "erase", roles: [.privacy]),
+    Entry(command: "images migrate", roles: [.owner]),
     Entry(command: "jobs cancel", roles: [.operator, .submitter]),
     Entry(command: "jobs list", roles: JobRights.readers),
     Entry(command: "jobs retry", roles: [.operator]),

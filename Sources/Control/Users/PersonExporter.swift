@@ -166,7 +166,7 @@ extension ExportedImage {
   /// Reads a row of `analysis.picture_of`.
   init(picture row: Row) throws {
     try self.init(row)
-    image = try StoredImage(picture: row)
+    image = try StoredImage(row, hasObject: true)
   }
 
   /// The picture as it was before it was encrypted.

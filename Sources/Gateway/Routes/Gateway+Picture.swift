@@ -91,7 +91,7 @@ private enum PictureCalls {
       while: "reading a photo"
     ) { rows in
       try rows.first.map { row in
-        (try StoredImage(picture: row), try row.bool("o_unsanitized"))
+        (try StoredImage(row, hasObject: true), try row.bool("o_unsanitized"))
       }
     }
   }

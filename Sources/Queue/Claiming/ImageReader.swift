@@ -155,18 +155,12 @@ public struct StoredImage: Sendable {
 }
 
 extension StoredImage {
-  /// Reads it from a row of an image.
-  package init(_ row: Row, userID: Int64? = nil) throws {
+  /// Reads it from a row of an image, which may say of which object too.
+  package init(_ row: Row, userID: Int64? = nil, hasObject: Bool = false) throws {
     self.init(
       bytes: try row.blobIfPresent("o_bytes") ?? Blob([]), sha256: try row.bytes("o_sha256"),
-      encryption: try Encryption(row),
-      userID: userID)
-  }
-
-  /// Reads it from a row that says where it is too.
-  package init(picture row: Row) throws {
-    try self.init(row)
-    objectKey = try row.stringIfPresent("o_object")
+      encryption: try Encryption(row), userID: userID)
+    if hasObject { objectKey = try row.stringIfPresent("o_object") }
   }
 }
 

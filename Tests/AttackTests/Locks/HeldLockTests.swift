@@ -180,7 +180,7 @@ struct HeldLockTests {
     rewrap_webhook save_profile set_clinic set_period set_photo set_plan set_plan_limit \
     set_plan_price set_product set_setting set_zone test_webhook
     """,
-    "10s": "add_refusals close_usage open_batch submit submit_in_batch",
+    "10s": "add_refusals close_usage move_images open_batch submit submit_in_batch",
     "20s": "erase_part erase_user",
   ]
 

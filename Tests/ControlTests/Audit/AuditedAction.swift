@@ -9,7 +9,7 @@ import QueueTestSupport
 enum AuditedAction: String, CaseIterable {
   case cancel, retry, addUser, addClinic, plan, zone, period, limit, setting, pause, resume
   case result, review, report, export, erasure, close
-  case rotate, removeKey
+  case rotate, removeKey, move
   case workerStart, workerStop
 
   /// Does it once, as somebody; before it nothing is recorded.
@@ -79,6 +79,17 @@ enum AuditedAction: String, CaseIterable {
           found.map { (record: $0, storedKey: $0.storedKey) }, under: 77, in: location, by: actor)
       }
       return ("rotate_keys", "key:000000000000004d")
+    case .move:
+      _ = try await queue.create([Ask("user")])
+      let move = Statement(
+        SQLFunction("move_images", 5),
+        [
+          .int16(0), .int16(Int16(try await queue.number("SELECT period FROM analysis.image"))),
+          .array([Int64(try await queue.number("SELECT id FROM analysis.image"))]), .array(["key"]),
+          .nullArray(of: [UInt8].self),
+        ], as: Int.self, while: "moving an image")
+      _ = try await move.run(on: pool, as: actor)
+      return ("move_images", "store:s3")
     case .removeKey:
       try await log.record(removing: 77, by: actor) {}
       return ("remove_key", "key:000000000000004d")

@@ -218,7 +218,9 @@ struct CommandRoleTests {
       "batches wait": ["B1"], "batches watch": ["B1"],
       "clinics add": ["north"], "clinics assign": ["u1", "--none"], "clinics grant": ["nobody", "north"],
       "clinics revoke": ["nobody", "north"], "clinics set": ["north", "--kind", "both"],
-      "clinics show": ["north"], "erase": ["--user", "u1", "--dry-run"], "jobs cancel": [job],
+      "clinics show": ["north"],
+      "images migrate": ["--to", "database", "--image-store", files.path("store")],
+      "erase": ["--user", "u1", "--dry-run"], "jobs cancel": [job],
       "jobs retry": [job], "jobs show": [job], "keys list": keys,
       "jobs uncancel": [job],
       "keys remove": ["--at-once", "--yes", key] + keys, "month close": ["2024-01", "--yes"],
@@ -251,6 +253,7 @@ struct CommandRoleTests {
       try files.write(
         #"{"id": "u9", "email": "e@example.org", "subscription": "premium"}"#, to: "profiles.json")
       try files.write("", to: "audit-ends")
+      try files.write("address = http://127.0.0.1:9/images\naccess-key = k\nsecret-key = s\n", to: "store")
       try files.write("email = e@example.org\npassword = p\n", to: "account")
       try FileManager.default.setAttributes(
         [.posixPermissions: 0o600], ofItemAtPath: files.path("account"))

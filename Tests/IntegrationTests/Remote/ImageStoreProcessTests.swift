@@ -188,4 +188,72 @@ struct ImageStoreProcessTests {
       #expect(without.code == 75 && without.messages.contains("--image-store"), "\(without.messages)")
     }
   }
+
+  @Test("A photo of an app goes there too, and is shown to its user; while the store is away none is taken")
+  func gateway() async throws {
+    try await with { scene in
+      try await RunningEndpoint.with { endpoint in
+        let worker = try scene.worker(endpoint, [])
+        let gateway = try await RunningGateway.start(
+          scene.store + scene.keys, scene.queue, endpoint, scene.queue.database.conninfo)
+        let token = try await gateway.user("u1")
+        let photo = try Array(
+          Data(contentsOf: URL(fileURLWithPath: "\(scene.pictures)/throat-01.jpg")))
+        #expect(try gateway.upload(photo, token).status == 200)
+        let job = try await scene.queue.number("SELECT id FROM analysis.job")
+        #expect(try scene.server.keys().count == 1)
+        let shown = try gateway.ask("GET", "/api/analyses/\(job)/image", token)
+        #expect(shown.status == 200 && shown.body.starts(with: [0xFF, 0xD8]))
+        await scene.server.kill()
+        #expect(try gateway.upload(photo, type: "ear", token).status == 503)
+        #expect(try await scene.queue.count("job") == 1)
+        await gateway.stop()
+        worker.send(SIGTERM)
+        #expect(await worker.ended().code == 0)
+      }
+    }
+  }
+
+  @Test("What is there is moved out and back while it is used, and comes out as it was")
+  func migrated() async throws {
+    try await with { scene in
+      func set(_ place: String) async throws {
+        let ended = try await scene.control(["settings", "set", "image_store", place, "--yes"], [])
+        #expect(ended.code == 0, "\(ended.messages)")
+      }
+      func move(_ place: String) async throws -> Executable.Ended {
+        try await scene.control(["images", "migrate", "--to", place, "--json"], scene.store)
+      }
+      try await set("database")
+      #expect(try await scene.submit(scene.keys).code == 4)
+      let hashes = "SELECT encode(sha256(bytes), 'hex') FROM analysis.image ORDER BY 1"
+      let before = try await scene.queue.texts(hashes)
+      #expect(before.count == Self.good)
+      let early = try await move("s3")
+      #expect(early.code == 64 && early.messages.contains("settings set image_store s3"), "\(early.messages)")
+      try await set("s3")
+      let out = try await move("s3")
+      #expect(out.code == 0 && out.output.contains("\"moved\":\(Self.good),\"failed\":0"), "\(out.output)")
+      #expect(try await scene.queue.count("image WHERE bytes IS NOT NULL") == 0)
+      #expect(try scene.server.keys().count == Self.good)
+      #expect(try await move("s3").output.contains("\"moved\":0"))
+      try await RunningEndpoint.with { endpoint in
+        let ended = try await scene.worker(endpoint).ended()
+        #expect(ended.code == 0, "\(ended.messages)")
+      }
+      #expect(try await scene.queue.results == Self.good)
+      // One object is lost: the others come back.
+      let lost = try #require(try scene.server.keys().first)
+      try scene.server.folder.remove("images/\(lost)")
+      try await set("database")
+      let back = try await move("database")
+      #expect(
+        back.code == 4 && back.output.contains("\"moved\":\(Self.good - 1),\"failed\":1"), "\(back.output)")
+      #expect(Set(try await scene.queue.texts(hashes + " LIMIT \(Self.good - 1)")).isSubset(of: before))
+      #expect(try await scene.queue.count("lost_object") == Self.good - 1)
+      #expect(try await scene.control(["purge", "--yes"], scene.store).code == 0)
+      #expect(try scene.server.keys() == [])
+      try await scene.queue.expectSound()
+    }
+  }
 }

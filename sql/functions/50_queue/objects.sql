@@ -133,3 +133,49 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.unnamed_objects IS
   'Answers those of some objects that no image names.';
+
+-- The next images of a month that are to go to an object store, or back, in the order of their numbers; with
+-- the bytes of those that are here. One in plaintext goes there only where image_store says so.
+CREATE OR REPLACE FUNCTION analysis.images_to_move(
+  p_shard smallint, p_period smallint, p_after bigint, p_out boolean, p_limit int)
+RETURNS TABLE (o_image bigint, o_bytes bytea, o_object text, o_sha256 bytea, o_byte_count int)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+BEGIN
+  RETURN QUERY
+  SELECT i.id, i.bytes, i.object_key, i.sha256, i.byte_count FROM analysis.image i
+  WHERE i.shard = p_shard AND i.period = p_period AND i.id > p_after AND (i.object_key IS NULL) = p_out
+    AND (NOT p_out OR i.encrypted_by IS NOT NULL OR analysis.setting_value('image_store') = 's3-plaintext')
+  ORDER BY i.shard, i.period, i.id LIMIT p_limit;
+END $$;
+
+-- Has images be where they were brought: out to their objects (p_bytes NULL), or back with their bytes. One
+-- that was moved or removed meanwhile is left as it is. What no image names then is removed later. Answers
+-- how many.
+CREATE OR REPLACE FUNCTION analysis.move_images(
+  p_shard smallint, p_period smallint, p_images bigint[], p_keys text[], p_bytes bytea[]) RETURNS int
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '10s'
+SET enable_seqscan = off AS $$
+DECLARE
+  v_count int := 0;
+BEGIN
+  FOR i IN 1 .. coalesce(cardinality(p_images), 0) LOOP
+    IF p_bytes IS NULL THEN
+      UPDATE analysis.image k SET bytes = NULL, object_key = p_keys[i]
+      WHERE k.shard = p_shard AND k.period = p_period AND k.id = p_images[i] AND k.object_key IS NULL;
+    ELSE
+      UPDATE analysis.image k SET bytes = p_bytes[i], object_key = NULL
+      WHERE k.shard = p_shard AND k.period = p_period AND k.id = p_images[i] AND k.object_key = p_keys[i];
+    END IF;
+    v_count := v_count + FOUND::int;
+  END LOOP;
+  PERFORM analysis.lose_objects(p_keys);
+  IF v_count > 0 THEN
+    PERFORM analysis.audit_add(
+      'move_images', 'store:' || CASE WHEN p_bytes IS NULL THEN 's3' ELSE 'database' END,
+      jsonb_build_object('shard', p_shard, 'month', analysis.period_text(p_period), 'images', v_count));
+  END IF;
+  RETURN v_count;
+END $$;
+COMMENT ON FUNCTION analysis.move_images IS
+  'Has images be in an object store, or in the database again; answers how many.';
