@@ -52,9 +52,7 @@ enum ImagesMigrateCommand {
     let rate = try context[rate]
     return try await context.withSession { session in
       try await ImageStoreOption.with(session) { store in
-        guard let store else {
-          throw CommandFailure.usage("no object store is named", advice: "Name its file with --image-store.")
-        }
+        guard let store else { throw ImageStoreOption.missing }
         let newImages = try await NewImages.read(session.database, store: store, hasKeys: true)
         guard (newImages != nil) == (place == .s3) else {
           throw CommandFailure.usage(

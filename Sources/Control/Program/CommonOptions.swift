@@ -75,6 +75,10 @@ enum KeyFileOption {
 
 /// The object store in which images are, for the commands that read, write or remove them.
 enum ImageStoreOption {
+  /// A command that needs a store was given none.
+  static let missing = CommandFailure.usage(
+    "no object store is named", advice: "Name its file with --image-store.")
+
   /// Lends the store to a command's work and closes it then; nil where none is named.
   static func with<R>(_ session: ControlSession, _ body: (ImageStore?) async throws -> R) async throws -> R {
     guard let path = try session.context[SharedOptions.imageStore] else { return try await body(nil) }

@@ -8,27 +8,42 @@ enum ReconcileCommand {
   static let month = Option<MonthChoice?>(
     "month", .monthChoice, help: "Only this month: YYYY-MM, current or previous; every month unless given.")
 
+  static let images = Flag(
+    "images", help: "Compare the images of every month with their objects in the image store, too.")
+
   static let command = ControlCommand(
     "reconcile", abstract: "Recount everybody's use from the jobs themselves.",
     discussion: """
       Every counter must be the analyses of the user's month, the jobs that are still open, and the refunds that \
       are not settled. Every job must have ended, or wait, be scheduled or run. A difference and a job that is \
       lost are listed, and the exit code is 1.
+
+      With --images every image that is in an object store must have its object, as long as it was. That reads the \
+      store's whole list.
       """,
     examples: [
       Example("analysisctl reconcile", "Every month."),
       Example("analysisctl reconcile --month previous", "Before the bills go out."),
+      Example("analysisctl reconcile --images --image-store store.conf", "After a backup was restored."),
     ],
-    inputs: [month], exitCodes: [.done, .jobFailed, .usage, .unreachable, .tryLater]
+    inputs: [month, images, SharedOptions.imageStore],
+    exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
   ) { context in
     let choice = try context[month]
+    let isWithImages = try context[images]
     return try await context.withSession { session in
       let month = try await choice?.period(session.database)
       // Each reads on a connection of its own: the server works on both at once.
       async let lost = Reconciliation.lostJobs(session.database, month: month)
-      let response = ReconcileResponse(
+      var response = ReconcileResponse(
         month: month, differences: try await Reconciliation.run(session.database, month: month),
         lost: try await lost)
+      if isWithImages {
+        response.images = try await ImageStoreOption.with(session) { store in
+          guard let store else { throw ImageStoreOption.missing }
+          return try await store.compare(session.database)
+        }
+      }
       try session.view.show(response)
       return response.isSound ? .done : .jobFailed
     }
@@ -41,8 +56,10 @@ struct ReconcileResponse: Sendable, Equatable, Presentable {
   let month: Period?
   let differences: [UsageDifference]
   let lost: LostJobs
+  /// How images and their objects agree; nil where that was not asked for.
+  var images: ImageStore.Comparison?
 
-  var isSound: Bool { differences.isEmpty && lost.count == 0 }
+  var isSound: Bool { differences.isEmpty && lost.count == 0 && images?.isSound != false }
 
   var json: JSONValue {
     [
@@ -64,12 +81,53 @@ struct ReconcileResponse: Sendable, Equatable, Presentable {
             "month": .month(job.period), "created_at": .time(job.createdAt),
           ]
         }),
+      "images": images.map(Self.json) ?? .null,
     ]
+  }
+
+  private static func json(_ images: ImageStore.Comparison) -> JSONValue {
+    [
+      "objects": .count(images.objects), "missing": .count(images.missing), "changed": .count(images.changed),
+      "unnamed": .count(images.unnamed),
+      "first": .array(
+        images.first.map { trouble in
+          [
+            "image": .string("\(trouble.image)"), "month": .month(trouble.period),
+            "trouble": .string(Self.word(trouble)),
+          ]
+        }),
+    ]
+  }
+
+  private static func word(_ trouble: ImageStore.Comparison.Trouble) -> String {
+    trouble.isMissing ? "missing" : "changed"
   }
 
   func text(width: Int?, paint: Paint) -> String {
     let scope = month.map { "of \($0)" } ?? "of every month"
     return differences(differences, scope, width, paint) + lost(lost, width, paint)
+      + (images.map { compared($0, width, paint) } ?? "")
+  }
+
+  private func compared(_ images: ImageStore.Comparison, _ width: Int?, _ paint: Paint) -> String {
+    let unnamed =
+      images.unnamed == 0
+      ? "" : "\(images.unnamed) objects are of no image: purge removes them, after a day.\n"
+    guard !images.isSound else {
+      return "Every image has its object (\(images.objects) objects).\n" + unnamed
+    }
+    var table = Table([.init("IMAGE", alignment: .right), .init("MONTH"), .init("OBJECT")])
+    for trouble in images.first {
+      table.add([Cell("\(trouble.image)", .red), Cell(trouble.period.description), Cell(Self.word(trouble))])
+    }
+    let count = images.missing + images.changed
+    return """
+      \(images.missing) images have no object in the image store, \(images.changed) have one of another length\
+      \(count > images.first.count ? ".\nThe first \(images.first.count)" : ""):
+      \(table.render(width: width, paint: paint))\
+      Their jobs end with image_missing or image_tampered. Bring the objects back, or submit the pictures again.
+      \(unnamed)
+      """
   }
 
   private func differences(

@@ -15,18 +15,14 @@ public struct ImageStore: Sendable {
   ///
   /// - Throws: What is wrong with the file.
   public init(file: String, environment: [String: String], loop: EventLoop) throws(SystemError) {
-    let settings = try ObjectSettings.read(file, environment: environment)
-    client = ObjectClient(settings, http: HTTPClient(loop: loop, configuration: settings.transfer)) {
-      // Where the file cannot be read now, what it said before is as good as anything.
-      try? ObjectSettings.read(file, environment: environment)
-    }
+    client = ObjectClient(try ObjectSettings.read(file, environment: environment), loop: loop)
   }
 
   /// What messages call it: its address.
   var name: String { client.settings.name }
 
   /// Ends what is in flight, and closes the connections.
-  public func close() async { await client.http.close() }
+  public func close() async { await client.close() }
 
   /// Writes an image, and answers its key: the installation's number, the month, the beginning of the hash, and a random
   /// number.
@@ -43,6 +39,91 @@ public struct ImageStore: Sendable {
   public func fetch(_ image: StoredImage) async throws(ImageStoreError) -> StoredImage? {
     guard let key = image.objectKey else { return image.isHere ? image : nil }
     return try await client.get(key).map { image.with(Blob($0)) }
+  }
+
+  // MARK: Comparing
+
+  /// Where the objects of a store and the images that name them disagree.
+  public struct Comparison: Sendable, Equatable {
+    /// An image whose object is not there as it was.
+    public struct Trouble: Sendable, Equatable {
+      /// The image's number in its month.
+      public let image: Int64
+      /// The month.
+      public let period: Period
+      /// Whether there is no such object; else it has another length.
+      public let isMissing: Bool
+    }
+
+    /// How many objects there are.
+    public var objects = 0
+    /// How many images have no object.
+    public var missing = 0
+    /// How many objects have another length than their image.
+    public var changed = 0
+    /// How many objects no image names.
+    public var unnamed = 0
+    /// The first images whose object is not there as it was.
+    public var first: [Trouble] = []
+
+    /// Nothing was compared.
+    public init() {}
+
+    /// Whether each image has its object.
+    public var isSound: Bool { missing == 0 && changed == 0 }
+
+    fileprivate mutating func add(_ row: Compared) {
+      switch row.trouble {
+      case "unnamed": unnamed += row.count
+      case "missing": missing += row.count
+      default: changed += row.count
+      }
+    }
+  }
+
+  fileprivate struct Compared: Decodable {
+    let trouble: String
+    let image: Int64?
+    let period: Period?
+    let count: Int
+  }
+
+  /// How many images a comparison names at most.
+  private static let namedTroubles = 20
+
+  /// Compares all objects of the installation with the images. What is submitted meanwhile may seem to be of no image.
+  ///
+  /// - Throws: ``ImageStoreError``, ``JobQueueError``.
+  public func compare(_ database: ConnectionPool) async throws -> Comparison {
+    let prefix = try await NewImages.place(database).prefix
+    var comparison = Comparison()
+    var (after, token): (String, String?) = ("", nil)
+    repeat {
+      let page = try await client.list(prefix: prefix, after: token)
+      let keys = page.objects.map(\.key)
+      // The rows between two keys are compared with a page, so both have to be in one order.
+      guard zip([after] + keys, keys).allSatisfy({ Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) })
+      else {
+        throw ImageStoreError("The image store \(name) does not list its objects by their keys.")
+      }
+      let upTo = page.next == nil ? nil : keys.last
+      let rows = try await Statement(
+        SQLFunction("objects_compared", 5),
+        [
+          .text(after), .text(upTo), .array(keys),
+          .array(page.objects.map { Int32(clamping: $0.byteCount) }), .int32(Int32(Self.namedTroubles)),
+        ], as: [Compared].self, while: "comparing objects with images"
+      ).run(on: database)
+      comparison.objects += keys.count
+      for kind in Dictionary(grouping: rows, by: \.trouble).values { comparison.add(kind[0]) }
+      let room = Self.namedTroubles - comparison.first.count
+      comparison.first += rows.compactMap { row in
+        guard let image = row.image, let period = row.period else { return nil }
+        return Comparison.Trouble(image: image, period: period, isMissing: row.trouble == "missing")
+      }.prefix(room)
+      (after, token) = (upTo ?? after, page.next)
+    } while token != nil
+    return comparison
   }
 
   // MARK: Removing

@@ -1,19 +1,25 @@
+internal import EventLoop
 internal import HTTPTransfer
 import Support
-import Synchronization
 
 /// The requests of S3's API that an image store needs, each signed and whole.
 ///
 /// Keys are of letters, digits and `/._-` alone, since libcurl signs a path as it is written.
 struct ObjectClient: Sendable {
   let settings: ObjectSettings
-  let http: HTTPClient
-  private let credentials: CredentialReader
+  private let http: HTTPClient
+  private let credentials: ObjectCredentials
 
-  init(_ settings: ObjectSettings, http: HTTPClient, read: @escaping @Sendable () -> ObjectSettings?) {
+  init(_ settings: ObjectSettings, loop: EventLoop) {
     self.settings = settings
-    self.http = http
-    credentials = CredentialReader(settings.credentials) { read()?.credentials }
+    http = HTTPClient(loop: loop, configuration: settings.transfer)
+    credentials = ObjectCredentials(settings.credentials, loop: loop)
+  }
+
+  /// Ends what is in flight, and closes the connections.
+  func close() async {
+    await http.close()
+    await credentials.close()
   }
 
   /// How long one request may take: an image over a slow line.
@@ -81,16 +87,16 @@ struct ObjectClient: Sendable {
 
   private static let emptySHA256 = SHA256.hexadecimal(of: "")
 
-  /// Sends a request; once more with a new key where the file has one by now. Nil: there is no such object.
+  /// Sends a request; once more with another key where there is one by now. Nil: there is no such object.
   private func send(
     _ method: Method, _ key: String, query: [(String, String)] = [], body: Body = .none,
     sha256: String = emptySHA256, isAbsentAllowed: Bool = false
   ) async throws(ImageStoreError) -> Response? {
-    let used = credentials.current
+    let used = try await credentials.current(at: UnixTime.now.secondsSince1970)
     let answer = try await send(method, key, query, body, sha256, used)
     guard let failure = ImageStoreError(answer, of: settings.name) else { return answer }
     if failure.isAbsence, isAbsentAllowed { return nil }
-    guard answer.status == 403, let fresh = credentials.changed(from: used) else { throw failure }
+    guard answer.status == 403, let fresh = try await credentials.other(than: used) else { throw failure }
     let again = try await send(method, key, query, body, sha256, fresh)
     guard let failure = ImageStoreError(again, of: settings.name) else { return again }
     if failure.isAbsence, isAbsentAllowed { return nil }
@@ -99,7 +105,7 @@ struct ObjectClient: Sendable {
 
   private func send(
     _ method: Method, _ key: String, _ query: [(String, String)], _ body: Body, _ sha256: String,
-    _ credentials: ObjectSettings.Credentials
+    _ credentials: ObjectCredentials.Key
   ) async throws(ImageStoreError) -> Response {
     var url = "\(settings.address)/\(key)"
     // As the signature wants them: sorted, and whatever could be taken otherwise is escaped.
@@ -116,48 +122,24 @@ struct ObjectClient: Sendable {
   }
 }
 
-/// The key of the file as it was read last: whoever gives out short-lived ones writes the file anew.
-private final class CredentialReader: Sendable {
-  private let known: Mutex<ObjectSettings.Credentials>
-  private let read: @Sendable () -> ObjectSettings.Credentials?
-
-  init(_ first: ObjectSettings.Credentials, read: @escaping @Sendable () -> ObjectSettings.Credentials?) {
-    known = Mutex(first)
-    self.read = read
-  }
-
-  var current: ObjectSettings.Credentials { known.withLock { $0 } }
-
-  /// Reads the file anew; nil where it still has what was used.
-  func changed(from used: ObjectSettings.Credentials) -> ObjectSettings.Credentials? {
-    guard let found = read(), found != used else { return nil }
-    known.withLock { $0 = found }
-    return found
-  }
-}
-
 /// Where an object store is, and by which key: what its file says.
 struct ObjectSettings: Sendable {
-  struct Credentials: Sendable, Equatable {
-    let accessKey: String
-    let secretKey: Secret
-    let sessionToken: Secret?
-  }
-
   /// Of the bucket, without a slash at its end.
   let address: String
   let region: String
-  let credentials: Credentials
+  let credentials: ObjectCredentials.Source
   let transfer: HTTPTransfer.Configuration
 
   /// As messages call it.
   var name: String { address }
 
   private static let keys: Set<String> = [
-    "address", "region", "access-key", "secret-key", "session-token", "ca-file", "pins", "allow-plain-http",
+    "address", "region", "credentials", "access-key", "secret-key", "session-token", "role", "token-file",
+    "key-service", "ca-file", "pins", "allow-plain-http",
   ]
 
-  /// Reads a private file (see `SecretFile`) of lines `address = …`, `access-key = …`, `secret-key = …`. Throws as
+  /// Reads a private file (see `SecretFile`) of lines `address = …`, `access-key = …`, `secret-key = …`, or instead of
+  /// a key `credentials = web-identity` or `credentials = instance`. Throws as
   /// `SecretFile.read`, and `syntax`, `unknownKey` or `invalid` without a word of the content.
   static func read(_ path: String, environment: [String: String]) throws(SystemError) -> ObjectSettings {
     let text = try SecretFile.read(path, environment: environment).reveal()
@@ -170,8 +152,8 @@ struct ObjectSettings: Sendable {
         .unknownKey, "has a key other than \(keys.sorted().joined(separator: ", "))", path: path,
         line: error.line)
     }
-    func required(_ key: String) throws(SystemError) -> String {
-      guard let value = values[key], !value.isEmpty else {
+    func required(_ key: String, or variable: String? = nil) throws(SystemError) -> String {
+      guard let value = values[key] ?? variable.flatMap({ environment[$0] }), !value.isEmpty else {
         throw SystemError(.invalid, "has no \(key)", path: path)
       }
       return value
@@ -191,12 +173,31 @@ struct ObjectSettings: Sendable {
     } catch {
       throw SystemError(.invalid, "has an address that cannot be used: \(error)", path: path)
     }
-    return ObjectSettings(
-      address: address, region: values["region"] ?? "us-east-1",
-      credentials: Credentials(
+    let region = values["region"] ?? "us-east-1"
+    let credentials: ObjectCredentials.Source
+    switch values["credentials"] ?? "file" {
+    case "file":
+      let key = ObjectCredentials.Key(
         accessKey: try required("access-key"), secretKey: Secret(try required("secret-key")),
-        sessionToken: values["session-token"].map { Secret($0) }),
-      transfer: transfer)
+        sessionToken: values["session-token"].map { Secret($0) })
+      credentials = .file(key) {
+        // Where the file cannot be read now, what it said before is as good as anything.
+        guard case .file(let key, _)? = try? read(path, environment: environment).credentials else {
+          return nil
+        }
+        return key
+      }
+    case "web-identity":
+      credentials = .webIdentity(
+        service: values["key-service"] ?? "https://sts.\(region).amazonaws.com",
+        role: try required("role", or: "AWS_ROLE_ARN"),
+        tokenFile: try required("token-file", or: "AWS_WEB_IDENTITY_TOKEN_FILE"))
+    case "instance":
+      credentials = .instance(service: values["key-service"] ?? "http://169.254.169.254")
+    default:
+      throw SystemError(.invalid, "has credentials other than file, web-identity and instance", path: path)
+    }
+    return ObjectSettings(address: address, region: region, credentials: credentials, transfer: transfer)
   }
 }
 

@@ -97,6 +97,13 @@ extension SQLAttack {
       .operator, "looks for lost jobs without end",
       "SELECT * FROM analysis.lost_jobs(0::smallint, {month}::smallint, 2147483647)", .refused("22023")),
     SQLAttack(
+      .operator, "compares a million objects in a call",
+      "SELECT * FROM analysis.objects_compared('', NULL, array_fill('x'::text, ARRAY[1000000]), array_fill(1, ARRAY[1000000]), 1)",
+      .refused("22023")),
+    SQLAttack(
+      .northernOperator, "counts all clinics' images by their objects",
+      "SELECT * FROM analysis.objects_compared('', NULL, '{}', '{}', 1000)", .refused("42501")),
+    SQLAttack(
       .operator, "makes a lost worker live by a sign of life to come",
       "SELECT analysis.worker_lives('infinity', NULL)", .answers("(f)")),
     SQLAttack(

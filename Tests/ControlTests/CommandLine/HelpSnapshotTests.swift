@@ -82,6 +82,7 @@ struct HelpSnapshotTests {
                        files.
           keys         Make, list, change and remove the keys under which images are
                        encrypted.
+          images       Move stored images to an object store, and back.
           audit        Show who did what, and verify that nothing of it was changed.
           purge        Remove what has been kept for as long as the settings say.
 

@@ -184,7 +184,8 @@ struct StatusViewTests {
     #expect(
       Fixed.json(response)
         == #"{"month":null,"agrees":false,"differences":[{"user":"u1","shard":0,"month":"2026-10","used":5,"#
-        + #""pending_refunds":1,"analysed":2,"open":1,"difference":1}],"lost":0,"lost_jobs":[]}"#)
+        + #""pending_refunds":1,"analysed":2,"open":1,"difference":1}],"lost":0,"lost_jobs":[],"images":null}"#
+    )
     let agreed = ReconcileResponse(month: try Fixed.month(), differences: [], lost: LostJobs())
     #expect(Fixed.text(agreed) == "The counters of 2026-10 agree with the jobs.\n")
   }
@@ -210,13 +211,47 @@ struct StatusViewTests {
       Fixed.json(all).hasSuffix(
         #""agrees":false,"differences":[],"lost":2,"lost_jobs":[{"job":"12","user":"u1","shard":0,"month":"2026-10","#
           + #""created_at":"2026-10-01T00:00:00.250Z"},{"job":"13","user":"u1","shard":0,"month":"2026-10","#
-          + #""created_at":"2026-10-01T00:00:00.250Z"}]}"#))
+          + #""created_at":"2026-10-01T00:00:00.250Z"}],"images":null}"#))
     let more = ReconcileResponse(
       month: nil, differences: [], lost: LostJobs(count: 3000, first: Array(jobs.prefix(1))))
     #expect(
       Fixed.text(more).contains(
         "3000 jobs are in no table of the queue, and no worker will find these jobs.\nThe first 1:")
     )
+  }
+
+  @Test("images without their object by month, with what to do; objects that no image names in a sentence")
+  func images() throws {
+    var images = ImageStore.Comparison()
+    images.objects = 7
+    var response = ReconcileResponse(month: nil, differences: [], lost: LostJobs(), images: images)
+    #expect(
+      Fixed.text(response).hasSuffix("jobs.\nEvery image has its object (7 objects).\n") && response.isSound)
+    images.unnamed = 2
+    images.missing = 30
+    images.changed = 1
+    images.first = [
+      .init(image: 4, period: try Fixed.month(), isMissing: true),
+      .init(image: 15, period: try Fixed.month(), isMissing: false),
+    ]
+    response.images = images
+    #expect(!response.isSound)
+    #expect(
+      Fixed.text(response).hasSuffix(
+        """
+        30 images have no object in the image store, 1 have one of another length.
+        The first 2:
+        IMAGE  MONTH    OBJECT
+            4  2026-10  missing
+           15  2026-10  changed
+        Their jobs end with image_missing or image_tampered. Bring the objects back, or submit the pictures again.
+        2 objects are of no image: purge removes them, after a day.
+
+        """))
+    #expect(
+      Fixed.json(response).hasSuffix(
+        #""images":{"objects":7,"missing":30,"changed":1,"unnamed":2,"first":[{"image":"4","month":"2026-10","#
+          + #""trouble":"missing"},{"image":"15","month":"2026-10","trouble":"changed"}]}}"#))
   }
 
   @Test("statements that are due: what was written always, the rest only to who watches")

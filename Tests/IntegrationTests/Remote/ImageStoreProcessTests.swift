@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing
@@ -155,16 +156,14 @@ struct ImageStoreProcessTests {
       let named = try scene.server.keys()
       let prefix = try await scene.queue.text("SELECT o_prefix FROM analysis.image_store()")
       // One of a submit that was killed after it had written the object, one of a moment ago, and another's.
-      for (name, days) in [("\(prefix)202101/ab/old", 2), ("\(prefix)202101/ab/young", 0), ("other/old", 2)] {
-        try scene.server.folder.write([1, 2, 3], to: "images/\(name)")
-        try FileManager.default.setAttributes(
-          [.modificationDate: Date(timeIntervalSinceNow: Double(-days) * 86_400)],
-          ofItemAtPath: scene.server.folder.path("images/\(name)"))
-      }
-      for name in named {
-        try FileManager.default.setAttributes(
-          [.modificationDate: Date(timeIntervalSinceNow: -3 * 86_400)],
-          ofItemAtPath: scene.server.folder.path("images/\(name)"))
+      try await scene.server.change { folder in
+        for (name, days) in [
+          ("\(prefix)202101/ab/old", 2), ("\(prefix)202101/ab/young", 0), ("other/old", 2),
+        ] {
+          try folder.write([1, 2, 3], to: "images/\(name)")
+          try age([name], by: days, folder)
+        }
+        try age(named, by: 3, folder)
       }
       // What a repeat wrote again is of no job.
       #expect(
@@ -186,6 +185,49 @@ struct ImageStoreProcessTests {
       try await scene.queue.execute("INSERT INTO analysis.lost_object (object_key) VALUES ('\(prefix)x')")
       let without = try await scene.control(["purge", "--yes"], [])
       #expect(without.code == 75 && without.messages.contains("--image-store"), "\(without.messages)")
+    }
+  }
+
+  @Test(
+    "A submit that is killed after it has written objects leaves nothing else, and the next one does it all")
+  func killed() async throws {
+    try await with { scene in
+      try await scene.queue.pool.transaction { held in
+        _ = try await held.query("LOCK TABLE analysis.usage IN SHARE MODE")
+        let submit = try Executable(
+          "analysisctl",
+          ["submit", "--user", "clinic-1", "--type", "throat", "--again", scene.pictures] + scene.store
+            + scene.keys,
+          environment: scene.queue.environment)
+        try await scene.queue.untilSomebodyWaits()
+        submit.send(SIGKILL)
+        _ = await submit.ended()
+        // The server would notice only when it answers.
+        try await scene.queue.execute(
+          """
+          DO $$ BEGIN PERFORM pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'; END $$
+          """)
+      }
+      #expect(try await scene.queue.count("job") == 0)
+      let orphans = try scene.server.keys()
+      #expect(orphans.count == Self.good)
+      #expect(try await scene.submit().code == 4)
+      #expect(try await scene.control(["purge", "--yes"], scene.store).code == 5, "they are young")
+      try await scene.server.change { try age(orphans, by: 2, $0) }
+      #expect(try await scene.control(["purge", "--yes"], scene.store).code == 0)
+      let left = try scene.server.keys()
+      #expect(left.count == Self.good && Set(left).isDisjoint(with: orphans))
+      try await scene.queue.expectSound()
+    }
+  }
+
+  /// Has objects be some days old.
+  private func age(_ keys: [String], by days: Int, _ folder: TemporaryFolder) throws {
+    for key in keys {
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: Double(-days) * 86_400)],
+        ofItemAtPath: folder.path("images/\(key)"))
     }
   }
 
@@ -242,9 +284,17 @@ struct ImageStoreProcessTests {
         #expect(ended.code == 0, "\(ended.messages)")
       }
       #expect(try await scene.queue.results == Self.good)
+      let sound = try await scene.control(["reconcile", "--images"], scene.store)
+      #expect(
+        sound.code == 0 && sound.output.contains("its object (\(Self.good) objects)"), "\(sound.output)")
       // One object is lost: the others come back.
       let lost = try #require(try scene.server.keys().first)
-      try scene.server.folder.remove("images/\(lost)")
+      try await scene.server.change { try $0.remove("images/\(lost)") }
+      let missing = try await scene.control(["reconcile", "--images", "--json"], scene.store)
+      #expect(
+        missing.code == 1 && missing.output.contains(#""objects":\#(Self.good - 1),"missing":1,"changed":0"#),
+        "\(missing.output)")
+      #expect(try await scene.control(["reconcile", "--images"], []).code == 64)
       try await set("database")
       let back = try await move("database")
       #expect(

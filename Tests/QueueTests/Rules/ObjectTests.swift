@@ -137,6 +137,32 @@ struct ObjectTests {
     }
   }
 
+  @Test(
+    "is compared with a list of objects: without its object, with one of another length, and objects of none")
+  func compared() async throws {
+    try await with { queue, prefix in
+      #expect(try await queue.submit((1...4).map { item($0, prefix) }).allSatisfy { $0.job != nil })
+      let keys = try await queue.texts(
+        "SELECT object_key FROM analysis.image ORDER BY object_key COLLATE \"C\"")
+      func compared(_ after: String, _ upTo: String?, _ found: [String], _ bytes: [Int32]) async throws
+        -> [String]
+      {
+        try await queue.texts(
+          """
+          SELECT concat_ws(' ', o_trouble, o_object, o_image IS NOT NULL, o_count)
+          FROM analysis.objects_compared($1, $2, $3, $4, 1)
+          """, [.text(after), .text(upTo), .array(found), .array(bytes)])
+      }
+      #expect(try await compared("", nil, keys, [700, 700, 700, 700]) == [])
+      #expect(
+        try await compared("", nil, [keys[0], "\(prefix)x"], [701, 5]) == [
+          "changed \(keys[0]) t 1", "missing \(keys[1]) t 3", "unnamed \(prefix)x f 1",
+        ])
+      // A page of the list says nothing of what is before or behind it.
+      #expect(try await compared(keys[0], keys[2], [keys[2]], [700]) == ["missing \(keys[1]) t 1"])
+    }
+  }
+
   @Test("A list of objects is read as S3 writes it")
   func listing() {
     let list = ObjectListing(

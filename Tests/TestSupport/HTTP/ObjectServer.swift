@@ -37,7 +37,7 @@ public final class ObjectServer: Sendable {
       rclone,
       [
         "serve", "s3", "--auth-key", "\(Self.accessKey),\(Self.secretKey)", "--addr", "127.0.0.1:\(port)",
-        "--vfs-cache-mode", "off", "--dir-cache-time", "0s", folder.path,
+        "--vfs-cache-mode", "off", folder.path,
       ])
     self.program.withLock { $0 = program }
     try await eventually("the object store to listen") {
@@ -51,6 +51,14 @@ public final class ObjectServer: Sendable {
     guard let program = program.withLock({ $0.take() }) else { return }
     program.send(SIGKILL)
     _ = await program.ended()
+  }
+
+  /// Changes the folder behind its back. It keeps what it knows of folders, and told not to, it stands still where objects
+  /// come and go at once: so it is ended before, and started after.
+  public func change(_ body: (TemporaryFolder) throws -> Void) async throws {
+    await kill()
+    try body(folder)
+    try await start()
   }
 
   /// Makes the file by which programs know it, and answers its path.

@@ -52,8 +52,8 @@ LANGUAGE plpgsql AS $$
 BEGIN
   IF analysis.clinics_seen(analysis.caller()) IS NOT NULL THEN
     RAISE EXCEPTION
-      'role % sees some clinics only and cannot change clinics, who sees which or what, or other users',
-      analysis.caller()
+      'role % sees some clinics only and cannot change clinics, who sees which or what, or other users, '
+      'or compare all images', analysis.caller()
       USING ERRCODE = 'insufficient_privilege', HINT = 'Let a role do it that is not restricted to clinics.';
   END IF;
 END $$;

@@ -134,6 +134,41 @@ END $$;
 COMMENT ON FUNCTION analysis.unnamed_objects IS
   'Answers those of some objects that no image names.';
 
+-- Where the images between two keys and a list of the objects there disagree: an image whose object is
+-- missing or has another length, and an object that no image names. Answers the first of each kind, and with
+-- each how many there are.
+CREATE OR REPLACE FUNCTION analysis.objects_compared(
+  p_after text, p_upto text, p_keys text[], p_bytes int[], p_limit int)
+RETURNS TABLE (o_trouble text, o_object text, o_image bigint, o_period smallint, o_count bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    p_after IS NOT NULL AND cardinality(p_keys) <= 1000 AND cardinality(p_bytes) = cardinality(p_keys)
+      AND p_limit BETWEEN 0 AND 1000,
+    'at most 1000 objects are compared in a call, each with its length');
+  PERFORM analysis.require_unrestricted();
+  RETURN QUERY
+  WITH named AS (
+    -- Every key begins with a UUID, so before g.
+    SELECT i.object_key, i.id, i.period, i.byte_count FROM analysis.image i
+    WHERE i.object_key IS NOT NULL AND i.object_key COLLATE "C" > p_after
+      AND i.object_key COLLATE "C" <= coalesce(p_upto, 'g')),
+  trouble AS (
+    SELECT CASE WHEN n.id IS NULL THEN 'unnamed' WHEN o.key IS NULL THEN 'missing' ELSE 'changed' END AS kind,
+      coalesce(n.object_key, o.key) COLLATE "C" AS key, n.id, n.period
+    FROM named n FULL JOIN unnest(p_keys, p_bytes) o(key, bytes) ON o.key = n.object_key
+    WHERE o.bytes IS DISTINCT FROM n.byte_count),
+  counted AS (
+    SELECT t.*, count(*) OVER (PARTITION BY t.kind) AS total,
+      row_number() OVER (PARTITION BY t.kind ORDER BY t.key) AS place
+    FROM trouble t)
+  SELECT c.kind, c.key, c.id, c.period, c.total FROM counted c WHERE c.place <= p_limit
+  ORDER BY c.kind, c.place;
+END $$;
+COMMENT ON FUNCTION analysis.objects_compared IS
+  'Answers where images and a list of their objects disagree.';
+
 -- The next images of a month that are to go to an object store, or back, in the order of their numbers; with
 -- the bytes of those that are here. One in plaintext goes there only where image_store says so.
 CREATE OR REPLACE FUNCTION analysis.images_to_move(

@@ -119,7 +119,7 @@ LANGUAGE sql IMMUTABLE AS $$
     ('operator',
       ARRAY[
         'pause', 'resume', 'cancel', 'uncancel', 'uncancel_from', 'retry_dead', 'lost_jobs', 'refresh_counts',
-        'notify_workers', 'usage_differences', 'list_webhooks'],
+        'notify_workers', 'usage_differences', 'list_webhooks', 'objects_compared'],
       '{}'),
     ('administrator',
       ARRAY[
@@ -140,7 +140,7 @@ LANGUAGE sql IMMUTABLE AS $$
       ARRAY[
         'usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list',
         'list_clinics', 'clinics_shown', 'list_clinic_viewers', 'clinic_usage', 'logo_bytes', 'list_webhooks',
-        'list_plan_prices'],
+        'list_plan_prices', 'objects_compared'],
       ARRAY['account(clinic_id)', 'clinic', 'clinic_viewer', 'audit', 'audit_head', 'audit_draft']),
     ('privacy',
       ARRAY[
