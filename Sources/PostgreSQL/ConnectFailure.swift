@@ -46,7 +46,8 @@ enum ConnectFailure {
       case "57P03": return .startingUp
       case "3D000": return .databaseMissing
       case _ where sqlState.hasPrefix("28"), PostgreSQLError.permissionDenied: return .authentication
-      case _ where sqlState.hasPrefix("57") || sqlState.hasPrefix("53"): return .interrupted
+      // 58 and XX too: a server whose volume is full lets nobody in by those, until there is room.
+      case _ where ["53", "57", "58", "XX"].contains(sqlState.prefix(2)): return .interrupted
       case _ where sqlState.hasPrefix("08"): return poolerPhase(text)
       default: return .configuration
       }

@@ -17,6 +17,8 @@ struct ConnectFailureTests {
       ("FATAL:  28000: no pg_hba.conf entry for host", .authentication, "28000"),
       ("FATAL:  3D000: database \"x\" does not exist", .databaseMissing, "3D000"),
       ("FATAL:  57P01: terminating connection due to administrator command", .interrupted, "57P01"),
+      ("FATAL:  XX000: could not write init file: No space left on device", .interrupted, "XX000"),
+      ("FATAL:  58030: could not read file", .interrupted, "58030"),
       ("failed: Connection refused\n\tIs the server running on that host", .refused, nil),
       ("failed: No such file or directory\n\tIs the server running locally", .refused, nil),
       (
