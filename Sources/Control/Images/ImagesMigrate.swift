@@ -110,9 +110,12 @@ struct ImageMove: Sendable {
   /// How many are moved in one statement, and at once: each may have 10 MB.
   private static let pageSize: Int32 = 16
 
-  private struct Row: Sendable {
-    let id: Int64
-    let image: StoredImage
+  private struct Row: Sendable, Decodable {
+    let image: Int64
+    /// Nil where it is in the store.
+    let bytes: [UInt8]?
+    let object: String?
+    let sha256: [UInt8]
     let byteCount: Int
   }
 
@@ -126,7 +129,7 @@ struct ImageMove: Sendable {
       while true {
         let began = EventLoop.now
         let page = try await page(of: location, after: last)
-        guard let end = page.last?.id else { break }
+        guard let end = page.last?.image else { break }
         last = end
         response.moved += try await move(page, in: location, &response)
         advanced(page.count)
@@ -143,19 +146,12 @@ struct ImageMove: Sendable {
     of location: (shard: Int16, period: Period), after last: Int64
   ) async throws(JobQueueError) -> [Row] {
     try await Statement(
-      SQLFunction("images_to_move", 5, "o_image", "o_bytes", "o_object", "o_sha256", "o_byte_count"),
+      SQLFunction("images_to_move", 5),
       [
         .int16(location.shard), .int16(location.period.label), .int64(last), .bool(newImages != nil),
         .int32(Self.pageSize),
-      ], while: "reading images to move"
-    ) { rows in
-      try rows.map { row in
-        var image = StoredImage(
-          bytes: try row.blobIfPresent("o_bytes") ?? Blob([]), sha256: try row.bytes("o_sha256"))
-        image.objectKey = try row.stringIfPresent("o_object")
-        return Row(id: try row.int64("o_image"), image: image, byteCount: try row.int("o_byte_count"))
-      }
-    }.run(on: database)
+      ], as: [Row].self, while: "reading images to move"
+    ).run(on: database)
   }
 
   /// Brings the images of a page to where they are to be, then has their rows say so; answers how many did.
@@ -167,16 +163,16 @@ struct ImageMove: Sendable {
       for row in page { group.addTask { try await bring(row) } }
       for try await found in group { if let found { brought.append(found) } }
     }
-    let found = Set(brought.map(\.row.id))
-    for row in page where !found.contains(row.id) {
+    let found = Set(brought.map(\.row.image))
+    for row in page where !found.contains(row.image) {
       response.failed += 1
-      response.example = response.example ?? row.id
+      response.example = response.example ?? row.image
     }
     guard !brought.isEmpty else { return 0 }
     return try await Statement(
       SQLFunction("move_images", 5),
       [
-        .int16(location.shard), .int16(location.period.label), .array(brought.map(\.row.id)),
+        .int16(location.shard), .int16(location.period.label), .array(brought.map(\.row.image)),
         .array(brought.map(\.key)),
         newImages == nil ? .array(brought.map(\.bytes)) : .nullArray(of: [UInt8].self),
       ], as: Int.self, while: "moving images"
@@ -186,12 +182,13 @@ struct ImageMove: Sendable {
   /// Writes an image to the store, or reads it from there; nil where it is not there as it was.
   private func bring(_ row: Row) async throws(ImageStoreError) -> (Row, String, [UInt8])? {
     if let newImages {
-      let object = try await newImages.put(row.image.bytes.bytes, sha256: row.image.sha256)
-      return (row, object.key, [])
+      guard let bytes = row.bytes else { return nil }
+      return (row, try await newImages.put(bytes, sha256: row.sha256).key, [])
     }
-    guard let key = row.image.objectKey, let image = try await store.fetch(row.image),
-      image.bytes.count == row.byteCount
+    var image = StoredImage(bytes: Blob([]), sha256: row.sha256)
+    image.objectKey = row.object
+    guard let key = row.object, let found = try await store.fetch(image), found.bytes.count == row.byteCount
     else { return nil }
-    return (row, key, image.bytes.bytes)
+    return (row, key, found.bytes.bytes)
   }
 }

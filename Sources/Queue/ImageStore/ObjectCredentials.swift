@@ -13,7 +13,7 @@ actor ObjectCredentials {
     var end: Double?
   }
 
-  /// Whence keys come.
+  /// Where keys come from.
   enum Source: Sendable {
     /// The store's file, which whoever gives out keys may write anew.
     case file(Key, again: @Sendable () -> Key?)
@@ -66,7 +66,8 @@ actor ObjectCredentials {
 
   /// Asks for a key. However many want one, it is asked for once.
   private func renewed() async throws(ImageStoreError) -> Key {
-    let task = asking ?? Task { [known] in await Self.key(from: source, known, http) }
+    if let asking { return try await asking.value.get() }
+    let task = Task { [known] in await Self.key(from: source, known, http) }
     asking = task
     let answer = await task.value
     asking = nil

@@ -126,10 +126,14 @@ struct StandbyReportTests {
       // The standby has to go on with this, which the report stands in the way of.
       try await failover.installation.queue.execute(
         "DO $$ BEGIN LOCK TABLE analysis.account IN ACCESS EXCLUSIVE MODE; PERFORM txid_current(); END $$")
+      // It waits for the report, or has broken it off already.
       let position = try await failover.onPrimary("SELECT pg_current_wal_flush_lsn()::text")
       try await eventually {
         try await failover.onStandby(
-          "SELECT (pg_last_wal_receive_lsn() >= '\(position)')::text"
+          """
+          SELECT (pg_last_wal_replay_lsn() >= '\(position)' OR EXISTS (
+            SELECT FROM pg_stat_activity WHERE backend_type = 'startup' AND wait_event_type = 'Lock'))::text
+          """
         ) == "true"
       }
       _ = try await HelperProgram.run("/bin/bash", ["-c", "echo go > \(folder.path("go"))"])
