@@ -6,7 +6,8 @@ import Support
 @main enum ImageDecoder {
   private static let help = """
     Cleans pictures for analysisctl and analysis-worker, which start it; input and output are not for people.
-    image-decoder [--cpu-seconds N (of each picture, 20)] [--memory-megabytes N (of all, 1024)] [--help]
+    image-decoder [--cpu-seconds N (of each picture, 20)] [--memory-megabytes N (of all, 1024)]
+                  [--nice N (how much lower its priority is, 0)] [--help]
 
     """
 
@@ -67,6 +68,8 @@ struct Budget {
   private var seconds = 20
   /// For all that is not there at the start, in bytes.
   private var memory = 1 << 30
+  /// How much lower its priority is than that of the program that started it.
+  private var niceness: Int32 = 0
 
   /// The limits that the arguments name; nil if they name anything else.
   init?(_ arguments: ArraySlice<String>) {
@@ -78,6 +81,7 @@ struct Budget {
       switch name {
       case "--cpu-seconds": seconds = value
       case "--memory-megabytes": memory = value << 20
+      case "--nice": niceness = Int32(value)
       default: return nil
       }
     }
@@ -86,6 +90,7 @@ struct Budget {
   /// Limits the memory for good, lets nothing more be opened or started, and has the system take this program before
   /// others where its memory is short.
   func begin() {
+    if niceness > 0 { _ = nice(niceness) }
     ResourceLimit.setMemory(memory)
     for resource in [RLIMIT_NOFILE, __RLIMIT_NPROC] { ResourceLimit.set(resource, 0) }
   }

@@ -12,16 +12,26 @@ final class DecoderProcess: Sendable {
   private struct State {
     var child: Child?
     var isCancelled = false
+    /// Whether a service's filter of system calls, as that of version 1.0, ends what lowers its priority.
+    var isNiceForbidden = false
   }
 
+  /// Whether it decodes costly pictures, and these alone: they take seconds, so that whatever else this machine does
+  /// comes first. A process may lower its priority, and not raise it again.
+  let isForCostly: Bool
   private let program: CompanionProgram
   private let state = Mutex(State())
 
   /// How long it may take from its start until it greets.
   private static let patience: Duration = .seconds(15)
 
-  init(_ program: CompanionProgram) {
+  /// How much lower the priority of one for costly pictures is: a tenth of the processor's time beside one that wants
+  /// all of it (`sched(7)`).
+  static let niceness: Int32 = 10
+
+  init(_ program: CompanionProgram, forCostly isForCostly: Bool) {
     self.program = program
+    self.isForCostly = isForCostly
   }
 
   deinit {
@@ -110,7 +120,7 @@ final class DecoderProcess: Sendable {
     let (isNew, child) = try state.withLock { state throws(ImageDecoderError) -> (Bool, Child?) in
       guard !state.isCancelled else { return (false, nil) }
       if let child = state.child { return (false, child) }
-      state.child = try spawn()
+      state.child = try spawn(isNiceForbidden: state.isNiceForbidden)
       return (true, state.child)
     }
     guard isNew, let child else { return child }
@@ -121,7 +131,13 @@ final class DecoderProcess: Sendable {
       }
       return child
     } catch {
-      throw unstarted(error, end())
+      let ending = end()
+      let mayTryAgain = state.withLock { state in
+        defer { state.isNiceForbidden = true }
+        return isForCostly && ending == .signal(SIGSYS) && !state.isNiceForbidden
+      }
+      guard mayTryAgain else { throw unstarted(error, ending) }
+      return try started()
     }
   }
 
@@ -153,14 +169,17 @@ final class DecoderProcess: Sendable {
     return CompanionProgram.awaitEnd(of: child.id)
   }
 
-  private func spawn() throws(ImageDecoderError) -> Child {
+  private func spawn(isNiceForbidden: Bool) throws(ImageDecoderError) -> Child {
     var pair: [Int32] = [-1, -1]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
       throw ImageDecoderError(program.path, String(cString: strerror(errno)))
     }
     defer { close(pair[1]) }
     do throws(CompanionProgram.Unstarted) {
-      return Child(id: try program.start(input: pair[1], output: pair[1]), socket: pair[0])
+      let id = try program.start(
+        input: pair[1], output: pair[1],
+        adding: isForCostly && !isNiceForbidden ? ["--nice", String(Self.niceness)] : [])
+      return Child(id: id, socket: pair[0])
     } catch {
       close(pair[0])
       throw ImageDecoderError(program.path, error.reason, isInstallation: error.isInstallation)

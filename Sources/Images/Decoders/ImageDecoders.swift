@@ -81,7 +81,7 @@ public final class ImageDecoders: Sendable {
     let isCostly = cost > Self.costlyPixels
     guard await enter(requester, cost, isCostly) else { throw .cancelled }
     defer { leave(isCostly) }
-    let process = takeIdle() ?? DecoderProcess(program)
+    let process = takeIdle(isCostly) ?? DecoderProcess(program, forCostly: isCostly)
     let (program, deadline) = (program, deadline)
     let outcome = await withTaskCancellationHandler {
       await HelperThread.value { process.clean(bytes, limits, within: deadline) }
@@ -110,8 +110,10 @@ public final class ImageDecoders: Sendable {
   var idleProcesses: [Int32] { state.withLock { $0.idle.compactMap(\.id) } }
 
   /// One that lives: an idle one may have been killed, which says nothing of the next picture.
-  private func takeIdle() -> DecoderProcess? {
-    while let process = state.withLock({ $0.idle.popLast() }) {
+  private func takeIdle(_ isCostly: Bool) -> DecoderProcess? {
+    while let process = state.withLock({ state in
+      state.idle.lastIndex { $0.isForCostly == isCostly }.map { state.idle.remove(at: $0) }
+    }) {
       if process.isListening { return process }
     }
     return nil

@@ -37,7 +37,11 @@ public struct CompanionProgram: Sendable {
 
   /// Starts it with an empty environment, an open file or socket each as its input and output, and nothing else of this
   /// program. Answers its number.
-  public func start(input: Int32, output: Int32) throws(Unstarted) -> Int32 {
+  ///
+  /// - Parameter further: Arguments after those that it always has.
+  public func start(
+    input: Int32, output: Int32, adding further: [String] = []
+  ) throws(Unstarted) -> Int32 {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -58,7 +62,7 @@ public struct CompanionProgram: Sendable {
     for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { sigaddset(&signals, signal) }
     posix_spawnattr_setsigmask(&attributes, &signals)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-    let words = ([path] + arguments).map { strdup($0) }
+    let words = ([path] + arguments + further).map { strdup($0) }
     defer { for word in words { free(word) } }
     var id = pid_t()
     let code = posix_spawn(&id, path, &actions, &attributes, words + [nil], [nil])

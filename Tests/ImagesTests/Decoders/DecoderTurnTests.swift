@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -55,5 +56,32 @@ struct DecoderTurnTests {
       try await eventually("the small one to be decoded") { program.decoded == [1000, 2000] }
     }
     #expect(program.decoded == [1000, 2000, 1002, 1001])
+  }
+
+  @Test("A costly one is decoded at a lower priority, by a process that no small one waits for")
+  func priority() async throws {
+    let decoders = ImageDecoders(slots: 2)
+    for picture in [GatedDecoder.picture(20_000), try Drawn.jpeg(64, 48)] {
+      for _ in 0..<2 { _ = try? await decoders.clean(picture) }
+    }
+    let own = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
+    #expect(
+      decoders.idleProcesses.map { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t($0)) } == [
+        own + 10, own,
+      ])
+  }
+
+  @Test("A costly one is decoded all the same where the service's filter forbids to lower a priority")
+  func priorityForbidden() async throws {
+    let program = try GatedDecoder(greeting: DecodingExchange.greeting, isNiceForbidden: true)
+    try await decode(
+      [
+        (GatedDecoder.picture(1000), for: Self.requester(1)),
+        (GatedDecoder.picture(20_000), for: Self.requester(1)),
+      ],
+      waiting: 0, by: program, slots: 2
+    ) {
+      try await eventually("the costly one to be decoded") { program.decoded == [1000, 20_000] }
+    }
   }
 }

@@ -11,12 +11,17 @@ struct HostilePictureTests {
     by decoders: ImageDecoders, _ harm: (Int32) -> Void
   ) async throws -> UndecodedImage? {
     let file = try Drawn.costlyJPEG()
-    _ = try await decoders.clean(try Drawn.jpeg(64, 48))
-    let process = try #require(decoders.idleProcesses.first)
+    let process = try await idleForCostly(of: decoders)
     async let failure = decoders.failure(file)
     try await eventually { try Self.processorTicks(process) >= 20 }
     harm(process)
     return await failure
+  }
+
+  /// The process that decodes the next costly picture: it has refused one of which there was the beginning alone.
+  private func idleForCostly(of decoders: ImageDecoders) async throws -> Int32 {
+    _ = await decoders.failure(GatedDecoder.picture(20_000))
+    return try #require(decoders.idleProcesses.first)
   }
 
   /// What a process has used of the processor, in hundredths of a second.
@@ -88,8 +93,7 @@ struct HostilePictureTests {
   func cancelled() async throws {
     let decoders = ImageDecoders(slots: 1)
     let file = try Drawn.costlyJPEG()
-    _ = try await decoders.clean(try Drawn.jpeg(64, 48))
-    let process = try #require(decoders.idleProcesses.first)
+    let process = try await idleForCostly(of: decoders)
     let cleaning = Task { await decoders.failure(file) }
     try await eventually { try Self.processorTicks(process) >= 20 }
     let waiting = Task { await decoders.failure(file) }

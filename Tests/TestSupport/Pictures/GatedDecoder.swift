@@ -9,12 +9,15 @@ public struct GatedDecoder: Sendable {
   public let arguments: [String]
   private let folder: TemporaryFolder
 
-  /// - Parameter greeting: What the programs that use it expect.
-  public init(greeting: [UInt8]) throws {
+  /// - Parameters:
+  ///   - greeting: What the programs that use it expect.
+  ///   - isNiceForbidden: Whether it ends as under a filter of system calls when it is to lower its priority.
+  public init(greeting: [UInt8], isNiceForbidden: Bool = false) throws {
     folder = try TemporaryFolder()
     let script = try folder.write(
       """
-      import os, struct, sys
+      import os, signal, struct, sys
+      if \(isNiceForbidden ? 1 : 0) and "--nice" in sys.argv: os.kill(os.getpid(), signal.SIGSYS)
       folder = os.path.dirname(sys.argv[0])
       words = b"damaged\\n\\nNo picture."
       os.write(1, bytes(\(greeting)))
