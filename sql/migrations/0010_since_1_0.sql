@@ -935,9 +935,9 @@ ALTER TABLE analysis.account
     AND cardinality(anchors) <= 1000 AND 0 < ALL (anchors));
 
 -- Fewer checks of what a submit writes. The server reads and prepares every check anew for every statement:
--- the fifteen of one submitted job were a seventh of its cost. What they demand of jobs, keys, images and
--- counts is the same, in one check for each table. `ready` and `fair_share` have none: the functions make
--- their rows, of lanes that the check of `job` has seen.
+-- the fifteen of one submitted job were a seventh of its cost. What they demand of images and counts is the
+-- same, in one check for each table. Jobs, keys, `ready` and `fair_share` have none: only the functions write
+-- them, of values that they have judged (is_sound), and broken_records looks whether they are so.
 --
 -- NOT VALID: what is there was held to the same, and to read all months again would keep the queue waiting.
 -- The months that are made from now on have the checks as valid ones. Checks that somebody has added stay,
@@ -960,11 +960,6 @@ BEGIN
   END LOOP;
 END $$;
 
-ALTER TABLE analysis.job ADD CONSTRAINT job_whole CHECK (
-  kind IN (1, 2) AND lane / 4 = kind AND lane % 4 < 3 AND image_bytes > 0 AND max_attempts BETWEEN 1 AND 100
-  AND coalesce(octet_length(key_hash) = 32, true) AND coalesce(length(source_name) <= 500, true)) NOT VALID;
-ALTER TABLE analysis.idem ADD CONSTRAINT idem_whole CHECK (
-  octet_length(key_hash) = 32 AND octet_length(content_hash) = 32) NOT VALID;
 ALTER TABLE analysis.image ADD CONSTRAINT image_whole CHECK (
   byte_count BETWEEN 1 AND 10000512 AND (bytes IS NULL) = (object_key IS NOT NULL)
   AND coalesce(byte_count = octet_length(bytes), length(object_key) BETWEEN 1 AND 200)

@@ -47,19 +47,18 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.are_submissions(
   p_jobs analysis.submissions, p_images bytea[], p_dims text)
 RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT (array_dims(p_jobs."user") = p_dims AND array_dims(p_jobs.kind) = p_dims
-    AND array_dims(p_jobs.priority) = p_dims AND array_dims(p_jobs.sha256) = p_dims
-    AND (p_images IS NULL OR array_dims(p_images) = p_dims)
-    AND (p_jobs.width IS NULL OR array_dims(p_jobs.width) = p_dims)
-    AND (p_jobs.height IS NULL OR array_dims(p_jobs.height) = p_dims)
-    AND (p_jobs.unsanitized IS NULL OR array_dims(p_jobs.unsanitized) = p_dims)
-    AND (p_jobs.key IS NULL OR array_dims(p_jobs.key) = p_dims)
-    AND (p_jobs.at IS NULL OR array_dims(p_jobs.at) = p_dims)
-    AND (p_jobs.expires IS NULL OR array_dims(p_jobs.expires) = p_dims)
-    AND (p_jobs.source IS NULL OR array_dims(p_jobs.source) = p_dims)
-    AND (p_jobs.encrypted_by IS NULL OR array_dims(p_jobs.encrypted_by) = p_dims)
-    AND (p_jobs.wrapped_key IS NULL OR array_dims(p_jobs.wrapped_key) = p_dims)) IS TRUE
+LANGUAGE sql STABLE AS $$
+  SELECT num_nulls(p_jobs."user", p_jobs.kind, p_jobs.priority, p_jobs.sha256) = 0
+    AND concat_ws(
+      ',', array_dims(p_jobs."user"), array_dims(p_jobs.kind), array_dims(p_jobs.priority),
+      array_dims(p_jobs.sha256), array_dims(p_images), array_dims(p_jobs.width), array_dims(p_jobs.height),
+      array_dims(p_jobs.unsanitized), array_dims(p_jobs.key), array_dims(p_jobs.at),
+      array_dims(p_jobs.expires), array_dims(p_jobs.source), array_dims(p_jobs.encrypted_by),
+      array_dims(p_jobs.wrapped_key))
+    = p_dims || repeat(
+      ',' || p_dims, 3 + num_nonnulls(
+        p_images, p_jobs.width, p_jobs.height, p_jobs.unsanitized, p_jobs.key, p_jobs.at, p_jobs.expires,
+        p_jobs.source, p_jobs.encrypted_by, p_jobs.wrapped_key))
 $$;
 
 -- Looks up user, month, plan and limit, once for each user and moment, and judges each job as far as it can

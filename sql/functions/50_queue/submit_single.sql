@@ -199,6 +199,13 @@ BEGIN
   IF p_rules.once AND p_one.key IS NULL AND (
       p_image IS NULL OR analysis.is_photo_stored(p_shard, v_user, p_one.sha256, p_rules.now)) THEN
     RETURN;
+  ELSIF p_rules.has_old_keys THEN
+    IF EXISTS (
+      SELECT FROM analysis.idem k
+      WHERE k.shard = p_shard AND k.user_id = v_user
+        AND k.key_hash = analysis.old_key_hash(p_salt, p_one.key)) THEN
+      RETURN;
+    END IF;
   END IF;
   p_job.id := nextval('analysis.job_id');
   p_job.key_hash := analysis.key_hash(p_salt, p_one.key);
@@ -209,10 +216,7 @@ BEGIN
     INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
     SELECT p_shard, v_user, p_job.key_hash, sha256(p_one.sha256 || convert_to(p_one.kind::text, 'UTF8')),
       p_job.id, p_job.period, p_rules.now
-    FROM room WHERE p_one.key IS NOT NULL AND NOT EXISTS (
-      SELECT FROM analysis.idem k
-      WHERE p_rules.has_old_keys AND k.shard = p_shard AND k.user_id = v_user
-        AND k.key_hash = analysis.old_key_hash(p_salt, p_one.key))
+    FROM room WHERE p_one.key IS NOT NULL
     ON CONFLICT (shard, user_id, key_hash) DO NOTHING
     RETURNING 1)
   SELECT k.id, k.byte_count, k.unsanitized

@@ -180,7 +180,7 @@ LANGUAGE sql STABLE AS $$
   GROUP BY b.id HAVING bool_and(a.erased_at IS NOT NULL)
 $$;
 
--- What it says of reviews, keys, images and partitions.
+-- What it says of reviews, keys, jobs, images and partitions.
 CREATE OR REPLACE FUNCTION analysis.broken_records()
 RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
 LANGUAGE sql STABLE AS $$
@@ -206,6 +206,15 @@ LANGUAGE sql STABLE AS $$
   WHERE NOT EXISTS (
     SELECT 1 FROM analysis.job j WHERE j.shard = i.shard AND j.period = i.period AND j.id = i.job_id)
     AND NOT EXISTS (SELECT 1 FROM analysis.purged_month p WHERE p.period = i.period)
+  UNION ALL
+  SELECT 'key', i.shard, i.job_id, i.user_id, 'its hashes have not 32 bytes' FROM analysis.idem i
+  WHERE octet_length(i.key_hash) <> 32 OR octet_length(i.content_hash) <> 32
+  UNION ALL
+  SELECT 'job', j.shard, j.id, j.user_id, 'it has a value that no submit takes' FROM analysis.job j
+  WHERE NOT (
+    j.kind IN (1, 2) AND j.lane / 4 = j.kind AND j.lane % 4 < 3 AND j.image_bytes > 0
+    AND j.max_attempts BETWEEN 1 AND 100 AND coalesce(octet_length(j.key_hash) = 32, true)
+    AND coalesce(length(j.source_name) <= 500, true))
   UNION ALL
   -- An open job has its image.
   SELECT 'image', j.shard, j.id, j.user_id, 'the image of an open job is gone, or is another'
