@@ -51,13 +51,13 @@ public enum HTTPVersion: String, CaseIterable, Sendable {
 /// kept-alive connection or plain HTTP leaves out.
 public struct Timing: Sendable, Equatable {
   /// The server's name was resolved.
-  public var nameLookup: Duration
+  var nameLookup: Duration
   /// The connection was made.
   public var connected: Duration
   /// TLS was agreed.
   public var secured: Duration
   /// The answer's first byte came.
-  public var firstByte: Duration
+  var firstByte: Duration
   /// The answer was whole.
   public var total: Duration
 

@@ -114,7 +114,7 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
   /// A password file is not used, since others than its owner can read it.
   public static let passwordFile = ConnectionPhase(value: .passwordFile)
   /// The host's name has no address.
-  public static let nameResolution = ConnectionPhase(value: .nameResolution)
+  static let nameResolution = ConnectionPhase(value: .nameResolution)
   /// Nobody listens at the address or socket, or it cannot be reached.
   public static let refused = ConnectionPhase(value: .refused)
   /// No answer within the connect timeout.
@@ -132,7 +132,7 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
   /// The server is starting up, shutting down or recovering (SQLSTATE 57P03).
   public static let startingUp = ConnectionPhase(value: .startingUp)
   /// The server is not of the kind asked for by `target_session_attrs`.
-  public static let wrongServer = ConnectionPhase(value: .wrongServer)
+  static let wrongServer = ConnectionPhase(value: .wrongServer)
   /// The server went away in the middle of connecting.
   public static let interrupted = ConnectionPhase(value: .interrupted)
 

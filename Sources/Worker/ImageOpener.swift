@@ -5,7 +5,8 @@ internal import Queue
 internal import Support
 
 /// Makes the bytes that are sent of those that are stored: decrypted, if they are encrypted, and cleaned, if they are
-/// unsanitized. None is sent that is not the image whose hash the database has.
+/// unsanitized. None is sent that is not the image whose hash the database has: one in plaintext is hashed; an encrypted
+/// one is authenticated together with its hash when it is opened.
 struct ImageOpener {
   let keys: KeyCache
   let decoders: ImageDecoders
@@ -53,13 +54,11 @@ struct ImageOpener {
       fitsLoop(image.bytes, isAlone)
       ? image.bytes.withUnsafeBytes { SHA256.digest(of: $0) }
       : await besideLoop { image.bytes.withUnsafeBytes { SHA256.digest(of: $0) } }
-    guard digest == image.sha256 else { throw Self.changed(ready.job) }
-  }
-
-  private static func changed(_ job: ClaimedJob) -> UnusableImage {
-    .tampered(
-      "Job \(job.id): the stored image does not have the hash that is stored with it: one of the two was changed, or "
-        + "it was submitted under another image's hash. Submit the image anew.")
+    guard digest == image.sha256 else {
+      throw .tampered(
+        "Job \(ready.job.id): the stored image does not have the hash that is stored with it: one of the two was "
+          + "changed, or it was submitted under another image's hash. Submit the image anew.")
+    }
   }
 
   // MARK: Decrypting
@@ -77,27 +76,23 @@ struct ImageOpener {
     }
     let key = WrappedKey(keyID: id, bytes: stored.storedKey.wrappedKey)
     let binding = ImageBinding(userSHA256: stored.userSHA256, sha256: image.sha256)
-    let plain: [UInt8]?
     do throws(ImageEncryptionError) {
       if fitsLoop(bytes, isAlone) {
-        plain = try bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
-          try ring.image(bytes, key, binding)
+        return try bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
+          try ring.open(bytes, key, binding)
         }
-      } else {
-        plain = try await besideLoop {
-          Result { () throws(ImageEncryptionError) in
-            try bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
-              try ring.image(bytes, key, binding)
-            }
-          }
-        }.get()
       }
+      return try await besideLoop {
+        Result { () throws(ImageEncryptionError) in
+          try bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
+            try ring.open(bytes, key, binding)
+          }
+        }
+      }.get()
     } catch {
       let message = "Job \(job.id), image under key \(id): \(error)"
       throw error.code == .tampered ? UnusableImage.tampered(message) : UnusableImage.keyMissing(message)
     }
-    guard let plain else { throw Self.changed(job) }
-    return plain
   }
 
   // MARK: Cleaning

@@ -153,7 +153,7 @@ public struct Configuration: Sendable {
   /// twice the processor: see docs/benchmarks.md.
   public var newestVersion = HTTPVersion.http1
   /// The `User-Agent` header.
-  public var userAgent = "analysis-queue"
+  var userAgent = "analysis-queue"
 
   /// The defaults above.
   public init() {}

@@ -20,7 +20,8 @@ public enum StoredPicture {
   /// How one is encrypted: under which key of the key file, with which key of its own, and for whom.
   public typealias Encryption = (keyID: Int64, wrappedKey: [UInt8], userSHA256: [UInt8])
 
-  /// Opens one; none that does not have the hash that is stored with it. It takes the processor for some milliseconds.
+  /// Opens one; none in plaintext that does not have the hash that is stored with it. An encrypted one opens with its
+  /// hash alone. It takes the processor for some milliseconds.
   ///
   /// - Parameter encryption: nil for a picture in plaintext.
   public static func opened(
@@ -34,15 +35,12 @@ public enum StoredPicture {
     guard let id = KeyID(encryption.keyID) else {
       throw Unreadable("No key can have the number of its key.")
     }
-    let plain: [UInt8]?
     do throws(ImageEncryptionError) {
-      plain = try keys.image(
+      return try keys.open(
         bytes, WrappedKey(keyID: id, bytes: encryption.wrappedKey),
         ImageBinding(userSHA256: encryption.userSHA256, sha256: sha256))
     } catch {
       throw Unreadable(error.message)
     }
-    guard let plain else { throw .changed }
-    return plain
   }
 }

@@ -165,21 +165,4 @@ extension KeyRing {
   public func imageHash(of image: [UInt8]) -> [UInt8] {
     image.withUnsafeBytes { bytes in hashKeys.first.map { $0.hash(of: bytes) } ?? [] }
   }
-
-  /// Whether an image is the one that has a hash: under a key of the file's hashes, or else under one that follows from
-  /// any of its keys, as where a key was put into the file by hand.
-  func isHash(_ hash: [UInt8], of image: [UInt8]) -> Bool {
-    image.withUnsafeBytes { image in
-      hashKeys.contains { $0.hash(of: image) == hash }
-        || keys.contains { key in (try? HashKey(from: key))?.hash(of: image) == hash }
-    }
-  }
-
-  /// Decrypts an image as ``open(_:_:_:)`` does; nil where it is not the one whose hash it is bound to.
-  public func image(
-    _ stored: UnsafeRawBufferPointer, _ key: WrappedKey, _ binding: ImageBinding
-  ) throws(ImageEncryptionError) -> [UInt8]? {
-    let plain = try open(stored, key, binding)
-    return isHash(binding.sha256, of: plain) ? plain : nil
-  }
 }

@@ -184,12 +184,10 @@ struct KeyFileTests {
     _ = try KeyFile.removeKey(first.currentID, from: file.path)
     let left = try KeyFile.read(file.path)
     #expect(left.ids == [second.currentID] && left.imageHash(of: Self.image) == hash)
-    #expect(left.isHash(hash, of: Self.image) && !left.isHash(hash, of: Self.image + [0]))
-    #expect(!left.isHash(SHA256.digest(of: Self.image), of: Self.image))
-    // Another file has another key, and cannot tell.
+    // Another file has another key.
     let otherFile = try KeyFileOfTest()
     let other = try KeyFile.read(otherFile.path)
-    #expect(other.imageHash(of: Self.image) != hash && !other.isHash(hash, of: Self.image))
+    #expect(other.imageHash(of: Self.image) != hash)
   }
 
   @Test("without a key of hashes has the one of its first key, and writes it down with the next change")
@@ -205,16 +203,13 @@ struct KeyFileTests {
     #expect(try KeyFile.read(file.path).imageHash(of: Self.image) == hash)
   }
 
-  @Test("knows the hashes of another file whose lines were put into it by hand", arguments: ["hash", "key"])
+  @Test("hashes as before when lines of another file are put into it by hand", arguments: ["hash", "key"])
   func merged(line: String) throws {
     let (file, other) = (try KeyFileOfTest(), try KeyFileOfTest())
-    let hash = try KeyFile.read(other.path).imageHash(of: Self.image)
     let own = try KeyFile.read(file.path).imageHash(of: Self.image)
     let moved = try other.text.split(separator: "\n").filter { $0.hasPrefix("\(line) = ") }
     try file.write(try file.text + moved.joined(separator: "\n") + "\n")
-    let ring = try KeyFile.read(file.path)
-    #expect(ring.imageHash(of: Self.image) == own)
-    #expect(ring.isHash(own, of: Self.image) && ring.isHash(hash, of: Self.image))
+    #expect(try KeyFile.read(file.path).imageHash(of: Self.image) == own)
   }
 
   @Test("and its keys show themselves nowhere")
