@@ -35,6 +35,9 @@ run_as() {
 start_program() {
   local name=$1 login=$2
   shift 2
+  # Before the program has opened them somebody may look into them.
+  : >"$installation/$name.out"
+  : >"$installation/$name.log"
   PGUSER=$login "$@" >"$installation/$name.out" 2>"$installation/$name.log" &
   started+=("$!")
 }

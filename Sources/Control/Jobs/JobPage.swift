@@ -157,13 +157,14 @@ enum JobPage {
       caption,
       [
         .init("Attempt"), .init("Ended"), .init("Cause"), .init("Calls", isNumber: true),
-        .init("Counts"), .init("Worker"), .init("Endpoint"), .init("Error id"),
+        .init("Used an attempt"), .init("Worker"), .init("Endpoint"), .init("Error id"),
       ], empty: "")
     for attempt in shown {
       let cause = FailureCause(attempt.failureClass, status: attempt.status, code: attempt.code)
       table.add([
         "\(attempt.attempt)", .time(attempt.at), "\(cause.description.shortened(to: 100))",
-        "\(attempt.calls)\(attempt.maybeCounted && attempt.calls > 0 ? "?" : "")",
+        attempt.maybeCounted && attempt.calls > 0
+          ? "\(attempt.calls), perhaps counted by the endpoint" : "\(attempt.calls)",
         attempt.consumed ? "yes" : "no", "\(attempt.workerText)",
         "\((attempt.endpoint ?? "").shortened(to: 100))", "\((attempt.errorID ?? "").shortened(to: 100))",
       ])
@@ -259,7 +260,9 @@ struct JobTimeline {
   }
 
   private static func line(_ event: Event, after before: Event?) -> HTML {
-    let later = before.map { " <span class=\"quiet\">\(Moment.age(event.at - $0.at)) later</span>" as HTML }
+    let later = before.map {
+      " <span class=\"quiet word\">\(Moment.age(event.at - $0.at)) later</span>" as HTML
+    }
     return """
       <li><span class="quiet">\(Moment.short(event.at))</span> <strong class="\(event.style)">\(event.title)</strong>\
       \(later)<br>\(event.text)</li>

@@ -95,7 +95,7 @@ extension JobReviews {
       <input type="radio" name="size" id="fit" data-key="f" checked><label for="fit">Fit \(key("f"))</label>
       <input type="radio" name="size" id="full" data-key="1"><label for="full">100 % \(key("1"))</label>
       <span>Turn \(key("r"))</span>
-      \(turns)<label class="switch"><input type="checkbox" id="keys" checked> Keys</label>
+      \(turns)<label class="switch"><input type="checkbox" id="keys" checked> Keys of the keyboard</label>
       <div class="photo" tabindex="0" role="region" aria-label="The photo, to be moved by the arrow keys">\
       <img src="/jobs/\(job.description)/picture" alt="The photo of job \(job.description)"></div>
       <p><a href="/jobs/\(job.description)/picture">The photo alone</a></p>
@@ -179,7 +179,7 @@ extension JobReviews {
       <input type="hidden" name="next" value="\(next?.description ?? "")">
       <fieldset><legend>Is the primary condition right?</legend>
       \(radios)</fieldset>
-      <p><label for="instead">With disagree: what it is instead \(key("i"))</label>
+      <p><label for="instead">If you disagree: what it is instead \(key("i"))</label>
       <input id="instead" name="instead" list="conditions" maxlength="\(ReviewDirectory.mostInstead)" \
       autocomplete="off" data-key="i" value="\(mine?.instead ?? "")"></p>
       <datalist id="conditions">\(conditions.map { name in "<option value=\"\(name)\"></option>" as HTML })</datalist>
@@ -191,7 +191,7 @@ extension JobReviews {
 
   private static func buttons(_ next: JobID?, left: Int, _ question: ReviewQuestion) -> HTML {
     let pass = next.map { next in
-      "<a class=\"button\" data-key=\"n\" href=\"\(question.address(of: next))\">Next, unsaved \(key("n"))</a>"
+      "<a class=\"button\" data-key=\"n\" href=\"\(question.address(of: next))\">Next, without saving \(key("n"))</a>"
         as HTML
     }
     return """

@@ -83,8 +83,6 @@ struct ReviewFigures {
     \(agreementChart)
     \(agreementTable)
     <h2>Does 80 % mean 80 %?</h2>
-    <p class="quiet">On the broken line clinicians agree as often as the confidence says. Below it, it promises too \
-    much. The lines are intervals of 95 % (Wilson); the numbers are verdicts.</p>
     \(calibrationChart)
     \(calibrationTable)
     """
@@ -116,7 +114,7 @@ struct ReviewFigures {
     return .figures([
       ("Verdicts", verdicts ?? hidden),
       ("Clinicians agree", "\(Self.percent(shown?.agreement))"),
-      ("Interval of 95 %", "\(Self.interval(shown))"),
+      ("Interval of 95\u{A0}%", "\(Self.interval(shown))"),
       ("Expected calibration error", "\(error ?? "–")"),
     ])
   }
@@ -181,7 +179,11 @@ struct ReviewFigures {
         note: "\(shown.agree + shown.disagree)")
     }
     guard !points.isEmpty else { return nil }
-    return CalibrationChart("Confidence against agreement", points: points).html
+    return """
+      <p class="quiet">On the broken line clinicians agree as often as the confidence says. Below it, it promises too \
+      much. The lines are intervals of 95 % (Wilson); the numbers are verdicts.</p>
+      \(CalibrationChart("Confidence against agreement", points: points).html)
+      """
   }
 
   private var calibrationTable: HTML {

@@ -124,7 +124,8 @@ struct Overview {
     let figures = [
       bounded("Waiting", status.waiting), count("Calls running now", calls),
       count("Claimed, not yet sent", unsent), rate("Done a second, over 10 s", status.rates.tenSeconds),
-      rate("over 1 min", status.rates.minute), rate("over 5 min", status.rates.fiveMinutes),
+      rate("Done a second, over 1 min", status.rates.minute),
+      rate("Done a second, over 5 min", status.rates.fiveMinutes),
       status.oldestWaitingSeconds.map { seconds in ("Oldest waiting", "\(Moment.age(seconds))") },
       bounded("Scheduled for later", status.scheduled),
       bounded("Dead", status.dead),

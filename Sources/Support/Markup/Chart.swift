@@ -108,7 +108,8 @@ public struct Chart {
       }
       let x = Int((Double(index) * step).rounded())
       let y = Int((Double(Self.height - 1) * (1 - (top > 0 ? value / top : 0))).rounded())
-      data += "\(isDrawing ? "L" : "M")\(x) \(y)"
+      // A value that stands alone is a dot: a line without length has its round ends.
+      data += isDrawing ? "L\(x) \(y)" : "M\(x) \(y)h0"
       isDrawing = true
     }
     return "<path class=\"\(line.style)\" d=\"\(data)\"/>"

@@ -285,18 +285,16 @@ LANGUAGE sql STABLE AS $$
      WHERE p_clinics IS NULL AND k.shard = p_shard
      ORDER BY k.shard DESC, k.period DESC, k.job_id DESC LIMIT 10000)
     UNION ALL
-    (SELECT k.*
-     FROM analysis.account o
-     CROSS JOIN LATERAL (
-       SELECT f.period, f.job_id, f.user_id, f.kind, f.outcome, f.condition_count, f.serious,
-         f.primary_confidence, f.primary_band, f.primary_normal, f.primary_name, f.secondary_name,
-         f.finished_at
-       FROM analysis.result f
-       -- `shard + 0` keeps it to the index by user, also where the planner thinks the months empty.
-       WHERE f.user_id = o.user_id AND f.shard + 0 = p_shard
-         AND f.period >= p_month - 1 OFFSET 0) k
-     WHERE p_clinics IS NOT NULL AND o.shard = p_shard AND o.clinic_id = ANY (p_clinics)
-     ORDER BY k.period DESC, k.job_id DESC LIMIT 10000)) r
+    (SELECT f.period, f.job_id, f.user_id, f.kind, f.outcome, f.condition_count, f.serious,
+       f.primary_confidence, f.primary_band, f.primary_normal, f.primary_name, f.secondary_name, f.finished_at
+     FROM analysis.result f
+     -- One scan of each month's index by user: a loop over the users takes longer. `shard + 0` keeps it to
+     -- that index, also where the planner thinks the months empty.
+     WHERE p_clinics IS NOT NULL AND f.shard + 0 = p_shard AND f.period >= p_month - 1
+       AND f.user_id = ANY (ARRAY(
+         SELECT o.user_id FROM analysis.account o
+         WHERE o.shard = p_shard AND o.clinic_id = ANY (p_clinics)))
+     ORDER BY f.period DESC, f.job_id DESC LIMIT 10000)) r
   CROSS JOIN LATERAL (
     SELECT o.user_ref, o.clinic_id, o.erased_at FROM analysis.account o
     WHERE o.shard = p_shard AND o.user_id = r.user_id OFFSET 0) a
@@ -360,11 +358,8 @@ BEGIN
         IS NOT DISTINCT FROM CASE WHEN p_clinic IS NOT NULL THEN to_jsonb(v_clinics) END,
     'what is to be reviewed is listed of the clinic and type of which open_review_queue has recorded it');
   RETURN QUERY
-  SELECT q.job_id, q.user_ref, (SELECT c.name FROM analysis.clinic c WHERE c.id = q.clinic_id), q.kind,
-    q.name, q.confidence, q.band, q.normal, q.serious, q.finished_at,
-    count(*) OVER () - row_number() OVER (ORDER BY q.place) + 1
-  FROM (
-    SELECT n.*, (NOT n.serious, coalesce(n.confidence, 2), n.job_id) AS place
+  WITH unsaid AS MATERIALIZED (
+    SELECT n.*, NOT n.serious AS is_mild, coalesce(n.confidence, 2) AS certainty
     FROM analysis.newest_analyses(p_shard, v_clinics, v_month) n
     WHERE (p_kind IS NULL OR n.kind = p_kind) AND (p_condition IS NULL OR n.name = p_condition)
       AND (p_after_job IS NULL OR n.job_id <> p_after_job
@@ -373,9 +368,14 @@ BEGIN
       AND NOT EXISTS (
         SELECT FROM analysis.review v
         WHERE v.shard = p_shard AND v.period = n.period AND v.job_id = n.job_id AND v.reviewer = session_user
-          AND v.replaced_at IS NULL)) q
-  ORDER BY q.place
-  LIMIT least(greatest(p_limit, 1), 1001);
+          AND v.replaced_at IS NULL))
+  SELECT q.job_id, q.user_ref, (SELECT c.name FROM analysis.clinic c WHERE c.id = q.clinic_id), q.kind,
+    q.name, q.confidence, q.band, q.normal, q.serious, q.finished_at,
+    (SELECT count(*) FROM unsaid) - row_number() OVER (ORDER BY q.is_mild, q.certainty, q.job_id) + 1
+  FROM (
+    SELECT u.* FROM unsaid u ORDER BY u.is_mild, u.certainty, u.job_id
+    LIMIT least(greatest(p_limit, 1), 1001)) q
+  ORDER BY q.is_mild, q.certainty, q.job_id;
 END $$;
 COMMENT ON FUNCTION analysis.review_queue IS
   'Answers the analyses of a shard that the caller has given no verdict of.';
@@ -393,10 +393,14 @@ DECLARE
 BEGIN
   PERFORM analysis.require_reading('list_reviews', 'to_review', p_reading);
   RETURN QUERY
+  -- Few clinics and conditions of many analyses: each is looked up once.
   WITH newest AS MATERIALIZED (
-    SELECT n.* FROM analysis.newest_analyses(p_shard, v_clinics, v_month) n)
-  (SELECT DISTINCT c.name, NULL::smallint, NULL::text
-   FROM newest n JOIN analysis.clinic c ON c.id = n.clinic_id
+    SELECT n.clinic_id, n.kind, n.name, n.second_name
+    FROM analysis.newest_analyses(p_shard, v_clinics, v_month) n
+    GROUP BY n.clinic_id, n.kind, n.name, n.second_name)
+  (SELECT c.name, NULL::smallint, NULL::text
+   FROM (SELECT DISTINCT n.clinic_id FROM newest n) i
+   CROSS JOIN LATERAL (SELECT k.name FROM analysis.clinic k WHERE k.id = i.clinic_id OFFSET 0) c
    ORDER BY 1 LIMIT 500)
   UNION ALL
   (SELECT DISTINCT NULL::text, n.kind, o.name

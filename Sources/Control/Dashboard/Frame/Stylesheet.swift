@@ -57,7 +57,7 @@ enum Stylesheet {
       border: 0; background: none; }
     img.person { border-radius: .3rem; object-fit: contain; background: #fff; }
     img.product { height: 2rem; max-width: 12rem; vertical-align: middle; object-fit: contain; background: #fff; }
-    svg path { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
+    svg path { fill: none; stroke-width: 2; stroke-linecap: round; vector-effect: non-scaling-stroke; }
     figure.chart { min-width: 0; }
     .plot { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem .5rem; }
     .plot p { margin: 0; }
