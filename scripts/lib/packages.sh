@@ -84,8 +84,10 @@ RUN_PACKAGES=(postgresql python3 python3-pil util-linux fonts-dejavu-core)
 TEST_PACKAGES=(python3-venv openssl curl gzip libfaketime mount pgbouncer heaptrack strace zstd systemd prometheus
   poppler-utils libreoffice-calc-nogui)
 
-# What scripts/torture --cluster makes machines of: three databases that fail over by themselves.
+# What scripts/torture --cluster and scripts/demo-cluster make machines of: three databases that fail over by themselves.
 CLUSTER_PACKAGES=(patroni etcd-server etcd-client iproute2 openssl curl libfaketime)
+# The object store of scripts/demo-cluster.
+CEPH_PACKAGES=(ceph-mon ceph-mgr ceph-osd radosgw ceph-common)
 
 # Drivers by which the programs of docs/sql.md are run; the test of one that is missing is skipped.
 DRIVER_PACKAGES=(node-pg golang-go golang-github-jackc-pgx-v4-dev)
