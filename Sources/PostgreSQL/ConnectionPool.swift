@@ -48,6 +48,12 @@ public actor ConnectionPool: Queryable {
   public func close() async {
     isClosed = true
     gate.close(closedError)
+    await closeIdle()
+  }
+
+  /// Closes the idle connections; later calls make new ones. The connections of a server that is frozen show no error, and
+  /// each would be waited for until the deadline of the first call that takes it.
+  package func closeIdle() async {
     let connections = idle
     idle = []
     for connection in connections { await connection.close() }
@@ -69,9 +75,11 @@ public actor ConnectionPool: Queryable {
     }
   }
 
-  /// Takes a connection back; one that is lost, or still holds something of its user's, is closed.
+  /// Takes a connection back; one that is lost, or still holds something of its user's, is closed. With one that is lost the
+  /// idle ones go.
   public func giveBack(_ scope: ConnectionScope) async {
     let connection = scope.connection
+    if !connection.isUsable { await closeIdle() }
     if connection.isUsable, connection.condition.isClean, !isClosed, !isOld(connection) {
       idle.append(connection)
     } else {

@@ -76,11 +76,13 @@ struct WorkerDatabases {
     }
   }
 
+  /// Lets go of what rests, since the server may be frozen: what is asked next is asked of one that answers.
+  func closeIdle() async {
+    for pool in [control, leases, store, images] { await pool.closeIdle() }
+  }
+
   func close() async {
-    await control.close()
-    await leases.close()
-    await store.close()
-    await images.close()
+    for pool in [control, leases, store, images] { await pool.close() }
   }
 }
 

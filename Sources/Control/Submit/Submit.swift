@@ -1,6 +1,7 @@
 import CommandLineTool
 import FoundationEssentials
 import Images
+import PostgreSQL
 import Queue
 import Support
 
@@ -157,7 +158,10 @@ enum SubmitCommand {
       return .nothingToDo
     }
     let keys = try await KeyFileOption.read(context)
-    return try await context.withSession { session in
+    var database = ConnectionConfiguration(try context[CommonOptions.database])
+    // Short questions, and a back-end waits: where the server is frozen another one is asked soon.
+    database.defaultDeadline = .seconds(15)
+    return try await context.withSession(database: database) { session in
       try await ImageStoreOption.with(session) { store in
         let rules = try await ShardDirectory(session.database).imageRules()
         let newImages = try await NewImages.read(session.database, store: store, hasKeys: keys != nil)

@@ -99,7 +99,7 @@ public struct SubmitLimits: Sendable, Equatable {
   var maximumCount: Int
   /// How often each job may be tried, from 1 to 100.
   var maxAttempts: Int
-  /// How long one call may take.
+  /// How long one call may take, beside two seconds for each million bytes. A server that is frozen shows no error.
   var deadline: Duration
   /// How often a call is made again that the server refused for a passing reason.
   var repeats: Int
@@ -108,11 +108,11 @@ public struct SubmitLimits: Sendable, Equatable {
   /// The least time between two notifications of the workers.
   var notifyInterval: Duration
 
-  /// The usual limits: 8 MB and 500 jobs a call, 10 attempts a job, 30 s, 5 repeats, 30 s of patience, 10 ms
+  /// The usual limits: 8 MB and 500 jobs a call, 10 attempts a job, 15 s, 5 repeats, 30 s of patience, 10 ms
   /// between notifications.
   public init(
     maximumBytes: Int = 8_000_000, maximumCount: Int = 500, maxAttempts: Int = 10,
-    deadline: Duration = .seconds(30), repeats: Int = 5, patience: Duration = .seconds(30),
+    deadline: Duration = .seconds(15), repeats: Int = 5, patience: Duration = .seconds(30),
     notifyInterval: Duration = .milliseconds(10)
   ) {
     self.maximumBytes = maximumBytes
@@ -123,6 +123,9 @@ public struct SubmitLimits: Sendable, Equatable {
     self.patience = patience
     self.notifyInterval = notifyInterval
   }
+
+  /// How long a call with so many bytes of images may take.
+  func deadline(bytes: Int) -> Duration { deadline + .microseconds(2 * bytes) }
 }
 
 /// What became of one submission.

@@ -178,7 +178,7 @@ public actor Submitter {
       let results: [Result<Rows, PostgreSQLError>]
       do {
         results = try await database.pipeline(
-          [statement.sql, wake.sql], atomic: true, deadline: limits.deadline)
+          [statement.sql, wake.sql], atomic: true, deadline: limits.deadline(bytes: call.bytes))
       } catch {
         throw JobQueueError(error, while: "submitting jobs")
       }
@@ -190,7 +190,7 @@ public actor Submitter {
       answer = try statement.decode(results[0])
       answer.hasWoken = try wake.decode(results[1])
     } else {
-      answer = try await statement.run(on: database, deadline: limits.deadline)
+      answer = try await statement.run(on: database, deadline: limits.deadline(bytes: call.bytes))
     }
     if answer.hasWoken {
       unnotified.remove(call.shard)

@@ -20,6 +20,7 @@ struct LeaseRenewer {
           retries.succeeded(shard: shard)
         } catch {
           failed = true
+          if error.isTemporary { await context.databases.closeIdle() }
           guard await retries.pause(after: error, shard: shard) else { return }
         }
       }

@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import PostgreSQL
 import Synchronization
 import TestSupport
@@ -146,6 +147,30 @@ struct ConnectionPoolTests {
       #expect(try await pid(short) != first)
       await brief.close()
       await short.close()
+    }
+  }
+
+  @Test(
+    "lets the idle ones go with one that was lost: those of a frozen server would be waited for one by one",
+    .enabled(if: TestServer.isPrivate))
+  func frozen() async throws {
+    try await withTestDatabase { database in
+      var configuration = database.configuration
+      configuration.cancelGrace = .milliseconds(100)
+      let pool = ConnectionPool(configuration, on: try EventLoop(), size: 3)
+      let frozen = try await pool.withConnection { first in
+        try await pool.withConnection { second in
+          try await pool.withConnection { [first.backendPID, second.backendPID, $0.backendPID] }
+        }
+      }
+      for pid in frozen { #expect(kill(pid, SIGSTOP) == 0) }
+      defer { for pid in frozen { kill(pid, SIGCONT) } }
+      func ask() async throws -> Int32 {
+        try await pool.query("SELECT pg_backend_pid()", deadline: .seconds(5)).single().int32(0)
+      }
+      #expect(await error { try await ask() }?.code == .deadlineExceeded)
+      #expect(try await !frozen.contains(ask()))
+      await pool.close()
     }
   }
 

@@ -128,6 +128,12 @@ struct SubmitterTests {
     #expect(counted.map { $0.items.map(\.index) } == [[0, 2], [1, 5], [3, 4], [6]])
   }
 
+  @Test("has little patience with a call, and more with one of many bytes: a frozen server shows no error")
+  func deadlines() {
+    #expect(SubmitLimits().deadline(bytes: 0) == .seconds(15))
+    #expect(SubmitLimits().deadline(bytes: 8_000_000) == .seconds(31))
+  }
+
   @Test("keeps what was said of a job")
   func details() async throws {
     try await withQueue { queue async throws in

@@ -119,4 +119,42 @@ struct OutageTests {
       }
     }
   }
+
+  @Test("What rested while the server froze is not waited for, once the heartbeats have found out")
+  func frozenAtRest() async throws {
+    try await withServerCluster { cluster in
+      try await withQueue(on: cluster) { queue in
+        try await queue.addUser()
+        try await queue.submit(1)
+        let backend = try Backend()
+        let worker = try Running(queue, [.throat: backend]) {
+          $0.leaseDuration = .seconds(3)
+          $0.statementDeadline = patience * 2
+        }
+        try await eventually("a result") { try await queue.results == 1 }
+        for function in ["complete", "heartbeat"] {
+          let idle = """
+            SELECT pid FROM pg_stat_activity
+            WHERE application_name = '\(Running.applicationName)' AND query LIKE '%analysis.\(function)%'
+              AND state = 'idle'
+            """
+          try await eventually("a moment in which \(function) rests") {
+            guard let row = try await queue.pool.query(idle).first else { return false }
+            let pid = try row.int32(0)
+            try cluster.signal(pid, SIGSTOP)
+            let isIdle = "SELECT FROM (\(idle)) p WHERE pid = \(pid)"
+            if try await !queue.pool.query(isIdle).isEmpty { return true }
+            try cluster.signal(pid, SIGCONT)
+            return false
+          }
+        }
+        let before = made(worker)
+        try await eventually("another connection for the heartbeats") { made(worker) > before }
+        try await queue.submit(1)
+        try await eventually("the second result") { try await queue.results == 2 }
+        worker.stop()
+        #expect(try await worker.summary().completed == 2)
+      }
+    }
+  }
 }

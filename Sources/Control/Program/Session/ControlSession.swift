@@ -193,6 +193,7 @@ struct FirstConnection: Sendable {
   /// Why there is no connection, if there may be one without anybody's doing.
   private static func passing(_ error: any Error) -> PostgreSQLError? {
     let cause = error as? PostgreSQLError ?? (error as? JobQueueError)?.underlying as? PostgreSQLError
-    return cause.flatMap { $0.isConnectionLoss && $0.isTransient ? $0 : nil }
+    guard let cause, cause.isConnectionLoss || cause.code == .deadlineExceeded else { return nil }
+    return cause.isTransient ? cause : nil
   }
 }
