@@ -115,7 +115,8 @@ extension SQLAttack {
         UNION ALL SELECT to_jsonb(x) FROM analysis.gauge x UNION ALL SELECT to_jsonb(y) FROM analysis.pause y
         UNION ALL SELECT to_jsonb(c) FROM analysis.lane_count c UNION ALL SELECT to_jsonb(h) FROM analysis.queue_history h
         UNION ALL SELECT to_jsonb(r) FROM analysis.done_rates() r UNION ALL SELECT to_jsonb(q) FROM analysis.queue_state() q
-        UNION ALL SELECT to_jsonb(s) FROM analysis.queue_past(3600, 60) s UNION ALL SELECT analysis.queue_overview(100)) t(row)
+        UNION ALL SELECT to_jsonb(s) FROM analysis.queue_past(3600, 60) s UNION ALL SELECT analysis.queue_overview(100)
+        UNION ALL SELECT to_jsonb(analysis.backlog())) t(row)
       WHERE row::text ~ 'south|confided'
       """, .answers("(0)")),
     SQLAttack(

@@ -220,4 +220,52 @@ struct CountTests {
       #expect(before.count == 2)
     }
   }
+
+  @Test("come to one figure for who starts workers, which is 0 where nothing needs one")
+  func backlog() async throws {
+    try await withQueue { queue in
+      try await withLogin("scaler", of: [], in: queue) { (scaler) async throws in
+        let login = try await scaler.query("SELECT current_user::text").single().string(0)
+        // What it needs, and no role with it.
+        try await queue.execute(
+          """
+          GRANT USAGE ON SCHEMA analysis TO \(login);
+          GRANT EXECUTE ON FUNCTION analysis.backlog() TO \(login);
+          SELECT analysis.apply_rights()
+          """)
+        func backlog() async throws -> Int {
+          try await scaler.query("SELECT analysis.backlog()::int").single().int(0)
+        }
+        #expect(try await backlog() == 0)
+        try await queue.addUser("ann")
+        _ = try await queue.create([Ask("ann", at: try await queue.now(plus: 3600))])
+        #expect(try await backlog() == 0, "its time has not come, and nobody is needed for it")
+        try await queue.execute("UPDATE analysis.scheduled SET run_at = now() - interval '1 second'")
+        #expect(try await backlog() == 1, "no worker promotes it")
+        try await plant(queue, 30_000, lane: 9)
+        #expect(try await backlog() == 4_001, "counted here, up to a bound")
+        for (scope, name, left) in [("type", "ear", 1), ("type", "throat", 4_000), ("all", "", 0)] {
+          try await queue.execute("SELECT analysis.pause('\(scope)', '\(name)', NULL, NULL)")
+          #expect(try await backlog() == left, "nobody may run those of \(scope) \(name)")
+          try await queue.execute("SELECT analysis.resume('\(scope)', '\(name)')")
+        }
+        try await queue.execute("DELETE FROM analysis.ready; DELETE FROM analysis.scheduled")
+        _ = try await queue.create(Ask("ann") * 3)
+        _ = try await queue.claim(2, lease: 200)
+        #expect(try await backlog() == 3, "one waits, and two run")
+        try await queue.execute("DELETE FROM analysis.ready; DELETE FROM analysis.lease")
+        try await queue.execute(
+          """
+          INSERT INTO analysis.webhook_event (shard, state, webhook_id, at, due_at)
+          SELECT 0, 0, analysis.add_webhook(0::smallint, 'ann', NULL, 'https://r.example.org/',
+            decode(repeat('07', 150), 'hex'), false, false), now(), now()
+          """)
+        #expect(try await backlog() == 1, "a webhook is to be sent something")
+        #expect(try await queue.number("SELECT count(*) FROM analysis.surplus_rights()") == 0)
+        await #expect(throws: PostgreSQLError.self) {
+          try await scaler.query("SELECT * FROM analysis.status_of_queue(1)")
+        }
+      }
+    }
+  }
 }

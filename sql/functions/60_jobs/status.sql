@@ -284,6 +284,37 @@ $$;
 COMMENT ON FUNCTION analysis.queue_state IS
   'Answers whether jobs are run, and why not.';
 
+-- How much there is for workers to do now, for whoever starts and stops them by one figure: what waits or is
+-- due and is not of a type that operators paused, what runs, and shards that have events to send to webhooks.
+-- 0: nothing needs a worker. It takes the counts that workers keep where one lives. Else it counts, up to
+-- 32,000 that wait and as many that are due, evenly of each lane of each shard: it is asked every few
+-- seconds, of queues of millions too.
+CREATE OR REPLACE FUNCTION analysis.backlog() RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+  WITH bound AS MATERIALIZED (SELECT greatest(4000 / analysis.setting_value('shards')::int, 1) AS each),
+  pauses AS MATERIALIZED (SELECT * FROM analysis.pauses_in_force()),
+  queue AS MATERIALIZED (
+    SELECT q.*, b.each,
+      NOT EXISTS (
+        SELECT FROM pauses p
+        WHERE p.o_scope = 'all' OR p.o_scope = 'type'
+          AND p.o_name = (ARRAY['throat', 'ear'])[analysis.kind_of(q.o_lane)]) AS can_run
+    FROM bound b, analysis.status_of_queue(b.each + 1) q)
+  SELECT (
+    (SELECT sum(CASE WHEN q.can_run THEN q.o_waiting ELSE 0 END + q.o_in_flight) FROM queue q)
+    + (SELECT count(*)
+       FROM queue q
+       CROSS JOIN LATERAL (
+         SELECT FROM analysis.scheduled k
+         WHERE k.shard = q.o_shard AND k.lane = q.o_lane AND k.run_at <= (SELECT clock_timestamp())
+         LIMIT q.each) d
+       WHERE q.can_run)
+    + (SELECT count(*) FROM analysis.due_deliveries(ARRAY(SELECT DISTINCT q.o_shard FROM queue q))))::bigint
+$$;
+COMMENT ON FUNCTION analysis.backlog IS
+  'Answers how much there is for workers to do now; 0 where nothing needs one.';
+
 -- The whole queue as one JSON object, all of one moment: what waits and runs, who works on it, and what is
 -- paused. Where no worker keeps counts, counting stops at p_limit, in each lane of each shard.
 CREATE OR REPLACE FUNCTION analysis.queue_overview(p_limit int) RETURNS jsonb

@@ -24,7 +24,8 @@ LANGUAGE sql IMMUTABLE AS $$
       ARRAY[
         'dead_counts', 'dead_causes', 'pauses_in_force', 'status_of_lanes', 'status_of_shard',
         'status_of_workers', 'status_of_queue', 'status_of_deaths', 'count_lanes', 'done_rates',
-        'queue_overview', 'queue_past', 'gauges', 'month_totals', 'queue_state', 'worker_lives'],
+        'queue_overview', 'queue_past', 'gauges', 'month_totals', 'queue_state', 'worker_lives',
+        'backlog'],
       ARRAY[
         'ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)',
         'lane_count', 'shard_count(shard,counted_at)', 'queue_history']),
