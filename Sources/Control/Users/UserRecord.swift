@@ -1,22 +1,22 @@
 import PostgreSQL
-public import Queue
+internal import Queue
 import Support
 
 /// What is said of a user: by a file of the office, by a command or by the endpoint. What is nil stays as it is; an
 /// empty text of the person's own (name, e-mail address, birthday, address, gender, photo) removes it.
-public struct UserRecord: Sendable, Equatable {
+struct UserRecord: Sendable, Equatable {
   /// What the operator calls the user.
-  public var reference: String
+  var reference: String
   /// The plan's name; a new user without one has `free`.
-  public var plan: String?
+  var plan: String?
   /// The IANA zone in which the user's months are counted; a new user without one has the installation's.
-  public var zone: String?
+  var zone: String?
   /// The day of the month on which the user's periods end; a new user without one has calendar months.
   var anchor: Int?
   /// The clinic whose the user is.
-  public var clinic: String?
+  var clinic: String?
   /// The name.
-  public var name: String?
+  var name: String?
   /// The e-mail address.
   var email: String?
   /// The day of birth, as `1980-05-31`.
@@ -64,7 +64,7 @@ public struct UserRecord: Sendable, Equatable {
 }
 
 /// A fact of a user that differs from what was said.
-public struct UserChange: Sendable, Equatable {
+struct UserChange: Sendable, Equatable {
   /// `plan`, `zone`, `anchor`, `clinic`, `name`, `email`, `birthday`, `address`, `gender`, `photo`, `subscription`, `count` or
   /// `last_reset`.
   let field: String
@@ -90,7 +90,7 @@ public struct UserChange: Sendable, Equatable {
 }
 
 /// What became of a user of whom something was said.
-public enum UserOutcome: Sendable, Equatable {
+enum UserOutcome: Sendable, Equatable {
   /// The user is new.
   case created
   /// The user was there, and this was changed.
@@ -130,7 +130,7 @@ extension UserDirectory {
   ///   - actor: Who does it, for the audit; nil for what the server knows itself.
   /// - Returns: An outcome for each record, in order; one that is refused does not stop the others.
   /// - Throws: errors of the database as a whole; what was taken over in statements before stays.
-  public func take(
+  func take(
     _ records: [UserRecord], adding: Bool = true, dry: Bool = false, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> [UserOutcome] {
     var outcomes: [UserOutcome] = []

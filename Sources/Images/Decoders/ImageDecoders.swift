@@ -22,10 +22,11 @@ public final class ImageDecoders: Sendable {
     var waiting = FairLine<Waiter>()
     var numbers = 0
 
-    /// Whether a picture may be decoded now. One slot is never a costly picture's, so that others need not wait for the
-    /// seconds that it takes.
+    /// Whether a picture may be decoded now. A slot and, of two processors or more, a processor are never a costly
+    /// picture's, so that others need not wait for the seconds that it takes: a lower priority alone still has every
+    /// step of theirs wait for the end of its turn at the processor, some 3 ms.
     func hasSlot(costly: Bool) -> Bool {
-      running.all < slots && (!costly || running.costly < max(slots - 1, 1))
+      running.all < slots && (!costly || running.costly < max(slots - 2, 1))
     }
 
     mutating func begin(costly: Bool) {
@@ -53,8 +54,8 @@ public final class ImageDecoders: Sendable {
   public static let usualSlots = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 4) + 1
 
   /// - Parameters:
-  ///   - slots: How many pictures are decoded at once, of which one is not costly; the others wait, by lane and user in
-  ///     turn.
+  ///   - slots: How many pictures are decoded at once, of which two, if it can be, are not costly; the others wait, by
+  ///     lane and user in turn.
   ///   - program: The path of `image-decoder`; nil for the one in the folder of the running program.
   ///   - arguments: Its arguments.
   ///   - deadline: How long a picture may take by the clock. The decoder's own limit of processor time ends a
