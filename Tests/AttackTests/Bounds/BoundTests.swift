@@ -40,6 +40,7 @@ struct BoundTests {
       "p_pharmacy_logo": "''::bytea", "p_token": "sha256('token')", "p_tokens": "ARRAY[sha256('token')]",
       "p_hash": "sha256('new token')", "p_family": "sha256('family')", "p_turn": "sha256('turn')",
       "p_next": "sha256('next')", "p_object_bytes": "NULL::int[]",
+      "p_object": "(SELECT o_prefix || '202101/ab/' || repeat('0', 32) FROM analysis.image_store())",
     ]
     let typed = [
       "p_user text": "'user'", "p_name text": "'throat'", "p_kind text": "'throat'",
@@ -107,6 +108,8 @@ struct BoundTests {
     "submit_image.p_key", "submit_image.p_at", "submit_image.p_expires",
     "submit_images.p_keys", "submit_images.p_priorities", "submit_images.p_at", "submit_images.p_expires",
     "submit_images.p_batch", "submit_images.p_references",
+    "submit_object.p_key", "submit_object.p_at", "submit_object.p_encrypted_by",
+    "submit_object.p_wrapped_key",
     "gateway_submit.p_image", "gateway_submit.p_size",
     "gateway_submit.p_encrypted_by", "gateway_submit.p_wrapped_key",
     "add_token.p_label", "add_token.p_expires", "revoke_tokens.p_number",
@@ -116,7 +119,9 @@ struct BoundTests {
   /// Functions that refuse job by job or user by user: one that is refused may have drawn a number and taken a lock, and
   /// what they have done is a job or a user more.
   private static let drawing: Set<String> = [
-    "submit", "submit_image", "submit_images", "submit_in_batch", "add_user", "gateway_submit",
+    "submit", "submit_image", "submit_images", "submit_object",
+    "submit_in_batch", "add_user",
+    "gateway_submit",
   ]
   private static let stored = """
     SELECT (SELECT count(*) FROM analysis.ready) + (SELECT count(*) FROM analysis.scheduled)
@@ -211,7 +216,8 @@ struct BoundTests {
       try await queue.execute(
         """
         SELECT analysis.add_clinic('north'), analysis.add_token(0::smallint, 'user', sha256('token'), NULL, NULL);
-        UPDATE analysis.user_token SET last_used_on = 'infinity'
+        UPDATE analysis.user_token SET last_used_on = 'infinity';
+        UPDATE analysis.setting SET value = 's3-plaintext' WHERE name = 'image_store'
         """)
       try await withLogin(of: LeakTests.roles, in: queue) { (login) async throws in
         // A login that has submitted before.

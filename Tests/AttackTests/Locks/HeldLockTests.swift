@@ -13,6 +13,14 @@ struct HeldLockTests {
     "'{true}', '{server}', NULL, '{no}', NULL, NULL, '{1}'::smallint[], '{false}', NULL"
   private static let purge = "now(), false, true"
 
+  /// An object of a user's, under a key that ends so.
+  private static func object(of user: String, _ end: String) -> String {
+    """
+    analysis.submit_object('\(user)', 'throat', (SELECT o_prefix || '202101/ab/' || md5('\(end)') FROM analysis.image_store()),
+      sha256('\(end)'), 500, p_encrypted_by => 5, p_wrapped_key => decode(repeat('07', 72), 'hex'))
+    """
+  }
+
   /// How each is called so that it does its work. What is in one role's functions and not here fails the test.
   private static let calls: [String: String] = [
     "submit": """
@@ -30,6 +38,7 @@ struct HeldLockTests {
     analysis.submit_images('{ann}', '{throat}', ARRAY[E'\\\\xffd8ff'::bytea], p_batch => job('batch'),
       p_references => '{held}')
     """,
+    "submit_object": object(of: "ann", "held"),
     "uncancel": "analysis.uncancel(0::smallint, array[job('undone')])",
     "is_open_transaction": "analysis.is_open_transaction('no')",
     "notify_ended": "analysis.notify_ended('{0}', '{1}')",
@@ -220,6 +229,7 @@ struct HeldLockTests {
     analysis.submit_images('{bob}', '{throat}', ARRAY[E'\\\\xffd8ff'::bytea], p_batch => job('theirs'),
       p_references => '{other}')
     """,
+    object(of: "bob", "fresh"),
     "analysis.add_refusals(job('theirs'), '{bob}', '{other}')",
     "analysis.notify_ended('{0}', '{1}')", "analysis.notify_workers(0::smallint)",
     "analysis.wake_workers(0::smallint)",
@@ -347,6 +357,7 @@ struct HeldLockTests {
     for user in ["ann", "bob"] { _ = try await submit(user, "later", at: try await queue.now(plus: 3600)) }
     try await queue.execute(
       """
+      UPDATE analysis.setting SET value = 's3' WHERE name = 'image_store';
       UPDATE analysis.scheduled SET run_at = now() - interval '1 hour';
       UPDATE analysis.lease SET deadline = '-infinity' WHERE id = 300;
       UPDATE analysis.image SET used_at = '2000-01-01';

@@ -9,6 +9,12 @@ extension SQLAttack {
         10::smallint, false)
       """, .refused("22023")),
     SQLAttack(
+      .submitter, "submits an object where images are in the database",
+      """
+      SELECT outcome, split_part(reason, ':', 1) FROM analysis.submit_object('ann-north', 'throat',
+        (SELECT o_prefix || '202101/ab/' || repeat('0', 32) FROM analysis.image_store()), sha256('o'), 500)
+      """, .answers("(refused,objects_refused)")),
+    SQLAttack(
       .submitter, "reads where webhooks are", "SELECT * FROM analysis.list_webhooks()", .refused("42501")),
     SQLAttack(
       .submitter, "reads the events of webhooks", "SELECT * FROM analysis.webhook_event", .refused("42501")),

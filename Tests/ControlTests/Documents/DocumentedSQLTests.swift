@@ -11,7 +11,7 @@ import Testing
 struct DocumentedSQLTests {
   @Test("is run by a submitter as it stands, and does what is said")
   func blocks() async throws {
-    let blocks = try Self.blocks().filter { !$0.contains("batch") }
+    let blocks = try Self.blocks().filter { !$0.contains("batch") && !$0.contains("submit_object") }
     try #require(blocks.count == 9)
     try await withQueue { queue in
       try await queue.addUser("u1")
@@ -49,6 +49,24 @@ struct DocumentedSQLTests {
     }
   }
 
+  @Test("submits an object, once its key and its hash are given")
+  func objects() async throws {
+    let block = try #require(try Self.blocks().first { $0.contains("submit_object") })
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      try await queue.execute(
+        "UPDATE analysis.setting SET value = 's3-plaintext' WHERE name = 'image_store'")
+      try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
+        let prefix = try await login.query("SELECT o_prefix FROM analysis.image_store()").single().string(0)
+        let key = "\(prefix)202101/ab/\(String(repeating: "0", count: 32))"
+        let row = try await login.query(
+          block, [.text(key), .bytes(QueueFixture.hash(1)), .int32(500)]
+        ).single()
+        #expect(try row.string("outcome") == "created")
+      }
+    }
+  }
+
   private static func blocks() throws -> [String] {
     let page = try #require(MarkdownFile.named("docs/sql.md"))
     return page.codeBlocks.filter { $0.language == "sql" }.map { $0.lines.joined(separator: "\n") }
@@ -76,7 +94,9 @@ struct DocumentedSQLTests {
   func words() throws {
     let page = try #require(MarkdownFile.named("docs/sql.md"))
     let uncancelled: [JobChangeOutcome.Reason] = [.tooLate, .imageGone, .erased, .notCancelled, .unknown]
-    let words = ["not_an_image", "requeued", "busy", "quota"] + uncancelled.map(\.rawValue)
+    let words =
+      ["not_an_image", "objects_refused", "object_taken", "requeued", "busy", "quota"]
+      + uncancelled.map(\.rawValue)
     for word in words {
       #expect(page.prose.contains { $0.hasPrefix("| ") && $0.contains("`\(word)`") }, "\(word)")
     }

@@ -108,6 +108,61 @@ struct ObjectTests {
     }
   }
 
+  /// A back-end's submit of an object; what it says.
+  private func submit(
+    _ queue: QueueFixture, _ user: String = "clinic", object: String, number: Int, key: String? = nil,
+    isEncrypted: Bool = true
+  ) async throws -> String {
+    try await queue.text(
+      """
+      SELECT concat_ws(' ', outcome, reason) FROM analysis.submit_object(
+        $1, 'throat', $2, $3, 700, $4, p_encrypted_by => $5, p_wrapped_key => $6)
+      """,
+      [
+        .text(user), .text(object), .bytes(QueueFixture.hash(number)), .text(key),
+        .int64(isEncrypted ? 5 : nil), .bytes(isEncrypted ? Array(repeating: 7, count: 72) : nil),
+      ])
+  }
+
+  @Test("is submitted by a back-end that has written it, once, and a repeat is the same job")
+  func byBackEnd() async throws {
+    try await with { queue, prefix in
+      try await queue.addUser("other")
+      let key = "\(prefix)202101/ab/\(String(repeating: "0", count: 32))"
+      #expect(try await submit(queue, object: key, number: 1, key: "k") == "created")
+      #expect(try await submit(queue, object: key, number: 1, key: "k") == "duplicate")
+      #expect(
+        try await queue.texts(
+          "SELECT concat_ws(' ', byte_count, encrypted_by, unsanitized, object_key) FROM analysis.image")
+          == ["700 5 t \(key)"])
+      // Neither as another user's nor as another picture.
+      #expect(try await submit(queue, "other", object: key, number: 1) == "refused object_taken")
+      #expect(try await submit(queue, object: key, number: 2) == "refused object_taken")
+      #expect(try await queue.count("lost_object") == 0)
+    }
+  }
+
+  @Test("of a back-end that is refused is to be removed, and is not submitted again")
+  func refusedOfBackEnd() async throws {
+    try await with { queue, prefix in
+      let key = "\(prefix)202101/ab/\(String(repeating: "0", count: 32))"
+      #expect(
+        try await submit(queue, object: key, number: 1, isEncrypted: false).hasPrefix(
+          "refused plaintext_refused:"))
+      #expect(try await queue.texts("SELECT o FROM analysis.lost_objects('{}', '', 10) o") == [key])
+      #expect(try await submit(queue, object: key, number: 1) == "refused object_taken")
+      for object in ["", "\(prefix)202101/ab/x", "other/202101/ab/\(String(repeating: "0", count: 32))"] {
+        let said = try await submit(queue, object: object, number: 1)
+        #expect(said.hasPrefix("refused bad_argument: p_object is \(prefix)"), "\(said)")
+      }
+      try await queue.execute("UPDATE analysis.setting SET value = 'database' WHERE name = 'image_store'")
+      #expect(
+        try await submit(queue, object: "\(prefix)202101/ab/\(String(repeating: "1", count: 32))", number: 1)
+          .hasPrefix("refused objects_refused: the setting image_store is database"))
+      #expect(try await queue.count("job") == 0)
+    }
+  }
+
   @Test("is lost with its image, when its person is erased or its time is over; gone ones are forgotten")
   func removed() async throws {
     try await with { queue, prefix in

@@ -57,6 +57,57 @@ END $$;
 COMMENT ON FUNCTION analysis.submit_image IS
   'Submits one image of a user; answers the job, or why it was refused.';
 
+-- Whether an object may not be submitted: an image of another user or another hash names it, or it is to be
+-- removed. Two that name one at the same moment name the same picture, since a worker looks at the hash.
+CREATE OR REPLACE FUNCTION analysis.is_object_taken(
+  p_object text, p_shard smallint, p_user text, p_sha256 bytea)
+RETURNS boolean
+LANGUAGE sql STABLE SET enable_seqscan = off AS $$
+  SELECT EXISTS (SELECT FROM analysis.lost_object l WHERE l.object_key = p_object)
+    OR EXISTS (
+      SELECT FROM analysis.image i
+      WHERE i.object_key = p_object COLLATE "C" AND NOT (
+        i.sha256 = p_sha256 AND i.shard = p_shard AND EXISTS (
+          SELECT FROM analysis.account a
+          WHERE a.shard = p_shard AND a.user_id = i.user_id AND a.user_ref = normalize(p_user))))
+$$;
+
+-- Submits one image that its submitter has put into the object store, under a key as the programs make them.
+-- An object that no job comes of is removed.
+CREATE OR REPLACE FUNCTION analysis.submit_object(
+  p_user text, p_kind text, p_object text, p_sha256 bytea, p_bytes int, p_key text DEFAULT NULL,
+  p_priority text DEFAULT 'normal', p_at timestamptz DEFAULT NULL, p_encrypted_by bigint DEFAULT NULL,
+  p_wrapped_key bytea DEFAULT NULL)
+RETURNS TABLE (outcome text, reason text, job_id bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_shard smallint := analysis.shard_of(p_user);
+  v_store record := analysis.image_store();
+  v_key bytea := convert_to(p_object, 'UTF8');
+  v_refusal text := CASE
+    WHEN v_store.o_store = 'database'
+      THEN 'objects_refused: the setting image_store is database: use analysis.submit_image'
+    WHEN p_user IS NULL OR p_bytes IS NULL THEN 'bad_argument'
+    WHEN v_key IS NULL OR NOT analysis.are_objects(ARRAY[v_key])
+      THEN 'bad_argument: p_object is ' || v_store.o_prefix || 'YYYYMM/xx/ and 32 hexadecimal digits'
+    WHEN analysis.is_object_taken(p_object, v_shard, p_user, p_sha256) THEN 'object_taken' END;
+BEGIN
+  IF v_refusal IS NOT NULL THEN
+    RETURN QUERY SELECT 'refused', v_refusal, NULL::bigint;
+    RETURN;
+  END IF;
+  RETURN QUERY
+  SELECT s.o_outcome, s.o_reason, s.o_job
+  FROM analysis.submit_in_batch(
+    NULL, v_shard,
+    ROW(ARRAY[p_user], ARRAY[analysis.kind_named(p_kind)], ARRAY[analysis.priority_named(p_priority)],
+      ARRAY[p_sha256], NULL, NULL, ARRAY[true], ARRAY[p_key], ARRAY[p_at], NULL, NULL,
+      ARRAY[p_encrypted_by], ARRAY[p_wrapped_key], NULL, ARRAY[p_bytes])::analysis.submissions,
+    ARRAY[v_key], analysis.usual_attempts(), false) s;
+END $$;
+COMMENT ON FUNCTION analysis.submit_object IS
+  'Submits one image of a user that is in the object store; answers the job, or why it was refused.';
+
 -- The argument for which a submit is refused, as far as an argument is the cause.
 CREATE OR REPLACE FUNCTION analysis.refused_argument(
   p_reason text, p_user text, p_kind text, p_image bytea, p_key text, p_priority text, p_at timestamptz,
