@@ -15,8 +15,10 @@ public struct ImageStore: Sendable {
   ///
   /// - Throws: What is wrong with the file.
   public init(file: String, environment: [String: String], loop: EventLoop) throws(SystemError) {
-    client = ObjectClient(try ObjectSettings.read(file, environment: environment), loop: loop)
+    self.init(try ObjectSettings.read(file, environment: environment), loop: loop)
   }
+
+  init(_ settings: ObjectSettings, loop: EventLoop) { client = ObjectClient(settings, loop: loop) }
 
   /// What messages call it: its address.
   var name: String { client.settings.name }
@@ -366,8 +368,10 @@ public struct ImageStoreError: Error, Sendable, Equatable, CustomStringConvertib
     let said = code.map { "\(answer.status) \($0)" } ?? "\(answer.status)"
     // A bucket that is not there is the store's fault; of an object it says nothing.
     let isAbsence = answer.status == 404 && (code == "NoSuchKey" || code == "NoSuchVersion")
+    let isFull = answer.status == 507 || code == "QuotaExceeded"
     let advice: String? =
       switch code {
+      case _ where isFull: "Give it room, or the bucket a larger quota."
       case "RequestTimeTooSkewed": "Set this machine's clock."
       case "NoSuchBucket": "Look at the address in the file of --image-store."
       case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken":
@@ -376,6 +380,6 @@ public struct ImageStoreError: Error, Sendable, Equatable, CustomStringConvertib
       }
     self.init(
       "The image store \(store) answered \(said).", advice: advice,
-      isAway: answer.status >= 500 || answer.status == 429 || answer.status == 408, isAbsence: isAbsence)
+      isAway: answer.status >= 500 || [408, 429].contains(answer.status) || isFull, isAbsence: isAbsence)
   }
 }

@@ -22,9 +22,6 @@ struct ObjectClient: Sendable {
     await credentials.close()
   }
 
-  /// How long one request may take: an image over a slow line.
-  private static let deadline: Duration = .seconds(30)
-
   func put(_ key: String, _ bytes: [UInt8]) async throws(ImageStoreError) {
     let body = Body.bytes(bytes, contentType: "application/octet-stream")
     _ = try await send(.put, key, body: body, sha256: Hexadecimal.text(of: SHA256.digest(of: bytes)))
@@ -115,7 +112,7 @@ struct ObjectClient: Sendable {
     if let token = credentials.sessionToken { request.headers.add("x-amz-security-token", token.reveal()) }
     request.signature = (settings.region, credentials.accessKey, credentials.secretKey)
     do {
-      return try await http.send(request, deadline: Self.deadline)
+      return try await http.send(request, deadline: settings.deadline)
     } catch {
       throw ImageStoreError(error, of: settings.name)
     }
@@ -129,13 +126,15 @@ struct ObjectSettings: Sendable {
   let region: String
   let credentials: ObjectCredentials.Source
   let transfer: HTTPTransfer.Configuration
+  /// How long one request may take: an image over a slow line.
+  var deadline: Duration = .seconds(30)
 
   /// As messages call it.
   var name: String { address }
 
   private static let keys: Set<String> = [
     "address", "region", "credentials", "access-key", "secret-key", "session-token", "role", "token-file",
-    "key-service", "ca-file", "pins", "allow-plain-http",
+    "key-service", "ca-file", "certificate", "pins", "allow-plain-http",
   ]
 
   /// Reads a private file (see `SecretFile`) of lines `address = …`, `access-key = …`, `secret-key = …`, or instead of
@@ -162,6 +161,10 @@ struct ObjectSettings: Sendable {
     while address.hasSuffix("/") { address.removeLast() }
     var transfer = HTTPTransfer.Configuration()
     transfer.certificateAuthorityFile = values["ca-file"]
+    if let file = values["certificate"] {
+      let certificate = try ClientCertificate.read(file, environment: environment)
+      transfer.clientIdentity = ClientIdentity(pem: certificate.pem.bytes)
+    }
     transfer.pinnedKeys = (values["pins"] ?? "").split(separator: " ").map(String.init)
     transfer.plainHTTP = values["allow-plain-http"] == "yes" ? .anywhere : .loopbackOnly
     // An image that is encrypted, and the largest page of a list.

@@ -214,14 +214,51 @@ struct DatabaseLoops {
   }
 
   private func fetch(_ image: StoredImage, from store: ImageStore) async -> Fetched {
-    guard let admission = await pipeline.admitsFetch() else { return .none }
-    do throws(ImageStoreError) {
-      let found = try await store.fetch(image)
-      await pipeline.fetched(admission, nil)
+    guard let (admission, patience) = await pipeline.admitsFetch() else { return .none }
+    let began = EventLoop.now
+    switch await ask(image, of: store, onceMoreAfter: patience) {
+    case .success(let found):
+      await pipeline.fetched(admission, after: EventLoop.now - began)
       return found.map { .image($0) } ?? .absent
-    } catch {
-      await pipeline.fetched(admission, error)
+    case .failure(let error):
+      await pipeline.fetched(admission, after: EventLoop.now - began, error)
       return .none
+    }
+  }
+
+  private typealias Answer = Result<StoredImage?, ImageStoreError>
+
+  /// Asks for an image, and once more where the answer is late: the first good one counts, and the other is called off.
+  private func ask(
+    _ image: StoredImage, of store: ImageStore, onceMoreAfter patience: Duration?
+  ) async -> Answer {
+    @Sendable func ask() async -> Answer {
+      do throws(ImageStoreError) {
+        return .success(try await store.fetch(image))
+      } catch {
+        return .failure(error)
+      }
+    }
+    guard let patience else { return await ask() }
+    let lateAt = EventLoop.now + patience
+    return await withTaskGroup(of: Answer?.self) { group in
+      group.addTask { await ask() }
+      group.addTask {
+        do { try await context.loop.sleep(for: patience) } catch { return nil }
+        return await pipeline.hedgesFetch() ? await ask() : nil
+      }
+      var failure: Answer?
+      for await case let answer? in group {
+        // One that fails before it is late is not asked for again. The other one of a late one may still come.
+        if case .failure = answer, EventLoop.now >= lateAt {
+          failure = failure ?? answer
+          continue
+        }
+        group.cancelAll()
+        return answer
+      }
+      if let failure { return failure }
+      return await ask()
     }
   }
 

@@ -49,6 +49,7 @@ struct EndpointGate {
 /// while jobs wait and none is failed.
 struct ImageStoreGate {
   private(set) var breaker = Breaker()
+  private var times = FetchTimes()
   /// Why it is left alone.
   private(set) var pauseReason: String?
   /// How often it is asked again where it refuses what is asked of it.
@@ -56,11 +57,23 @@ struct ImageStoreGate {
 
   init(probeEvery: Duration) { self.probeEvery = probeEvery }
 
-  /// How an image may be asked for now; nil when it may not.
-  mutating func admits(at now: ContinuousClock.Instant) -> Breaker.Admission? { breaker.admits(at: now) }
+  /// How an image may be asked for now, and after which time without an answer once more (nil: not at all); nil when it
+  /// may not.
+  mutating func admits(
+    at now: ContinuousClock.Instant
+  ) -> (admission: Breaker.Admission, patience: Duration?)? {
+    guard let admission = breaker.admits(at: now) else { return nil }
+    // A probe is to be the only one.
+    guard admission == .ordinary else { return (admission, nil) }
+    return (admission, times.begin(at: now))
+  }
 
-  /// It has answered; says whether that is news.
-  mutating func answered() -> Bool {
+  /// Whether a fetch that is late may be asked for once more.
+  mutating func hedges() -> Bool { breaker.state == .closed && times.takeHedge() }
+
+  /// It has answered after a time; says whether that is news.
+  mutating func answered(after time: Duration, at now: ContinuousClock.Instant) -> Bool {
+    times.observe(time, at: now)
     pauseReason = nil
     return breaker.succeeded()
   }
@@ -72,7 +85,7 @@ struct ImageStoreGate {
     let isNews =
       error.isAway
       ? breaker.failed(admission, at: now) : breaker.pause(admission, for: probeEvery, at: now)
-    if breaker.state != .closed { pauseReason = error.message }
+    if breaker.state != .closed { pauseReason = error.description }
     return isNews
   }
 
@@ -87,6 +100,63 @@ struct ImageStoreGate {
       report.nextTrySeconds = max(0, (until - now).inSeconds)
     }
     return report
+  }
+}
+
+/// How long an object store took lately, and how many fetches may be asked for a second time.
+///
+/// One that takes longer than nearly all of this hour's is asked for once more, and the first answer counts: a store of
+/// many disks has some that stall. Where all become slow, few are: a slow store is not to be asked twice as often.
+struct FetchTimes {
+  /// Of so many fetches, the last ones, it is known how long they took.
+  static let window = 1024
+  /// With fewer of them nothing is asked for twice.
+  static let least = 100
+  /// What takes no longer than this is never late.
+  static let floor: Duration = .milliseconds(50)
+  /// One fetch in so many may be asked for twice.
+  static let perHedge = 50
+  /// So many may be at once, after a time without any.
+  static let atOnce = 8
+  private static let age: Duration = .seconds(3600)
+  /// After so many it is worked out anew which are late.
+  private static let step = 32
+
+  private var known: [(at: ContinuousClock.Instant, time: Duration)] = []
+  private var next = 0
+  private var sinceStep = 0
+  private var patience: Duration?
+  /// Fetches that have been begun and not been used up by second ones.
+  private var saved = 0
+
+  /// A fetch begins; answers after which time it is late: the 99th percentile of this hour's.
+  mutating func begin(at now: ContinuousClock.Instant) -> Duration? {
+    saved = min(saved + 1, Self.perHedge * Self.atOnce)
+    guard !known.isEmpty else { return nil }
+    let newest = known[(next + known.count - 1) % known.count].at
+    return now - newest < Self.age ? patience : nil
+  }
+
+  /// One is late; answers whether it may be asked for once more.
+  mutating func takeHedge() -> Bool {
+    guard saved >= Self.perHedge else { return false }
+    saved -= Self.perHedge
+    return true
+  }
+
+  /// One has come after a time.
+  mutating func observe(_ time: Duration, at now: ContinuousClock.Instant) {
+    if known.count < Self.window {
+      known.append((now, time))
+    } else {
+      known[next] = (now, time)
+    }
+    next = (next + 1) % Self.window
+    sinceStep += 1
+    guard sinceStep >= Self.step || known.count == Self.least else { return }
+    sinceStep = 0
+    let times = known.filter { now - $0.at < Self.age }.map(\.time).sorted()
+    patience = times.count >= Self.least ? max(Self.floor, times[times.count * 99 / 100]) : nil
   }
 }
 

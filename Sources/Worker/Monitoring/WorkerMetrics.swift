@@ -28,6 +28,8 @@ struct WorkerMetrics: Sendable {
   let imagesLocked: Counter
   /// Images that were changed since they were encrypted.
   let imagesTampered: Counter
+  /// Images that were asked of the object store a second time, since they were late.
+  let imageHedges: Counter
   let deliveries: LabelledCounter
   let databaseErrors: Counter
   let connects: Counter
@@ -144,6 +146,9 @@ struct WorkerMetrics: Sendable {
       "Images that were not sent, by the reason")
     imagesLocked = counter("images_without_key")
     imagesTampered = counter("images_tampered")
+    imageHedges = counter(
+      "image_hedges", as: "analysis_worker_image_hedges_total",
+      "Images that were asked of the object store a second time, since they were late")
     deliveries = labelled(
       "webhook_deliveries", by: "outcome", as: "analysis_worker_webhook_deliveries_total",
       "Events that this worker has sent to webhooks, by outcome")

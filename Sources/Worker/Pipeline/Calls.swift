@@ -225,17 +225,28 @@ struct Calls {
     store.map { $0.breaker.mayAdmit(at: now) } ?? true
   }
 
-  /// How an image may be asked of the store now; nil when it may not.
-  mutating func admitsFetch() -> Breaker.Admission? { store?.admits(at: EventLoop.now) }
+  /// How an image may be asked of the store now, and when once more; nil when it may not.
+  mutating func admitsFetch() -> (admission: Breaker.Admission, patience: Duration?)? {
+    store?.admits(at: EventLoop.now)
+  }
 
-  /// The store has answered, or has not. Where it is left alone for longer than a moment, jobs whose images have not been
+  /// Whether an image that is late is asked for once more.
+  mutating func hedgesFetch() -> Bool {
+    guard store?.hedges() == true else { return false }
+    context.metrics.imageHedges.add()
+    return true
+  }
+
+  /// The store has answered after a time, or has not. Where it is left alone for longer than a moment, jobs whose images have not been
   /// asked for go back, and are answered.
-  mutating func fetched(_ admission: Breaker.Admission, _ error: ImageStoreError?) -> [ClaimedJob] {
+  mutating func fetched(
+    _ admission: Breaker.Admission, after time: Duration, _ error: ImageStoreError?
+  ) -> [ClaimedJob] {
     let now = EventLoop.now
     guard var gate = store else { return [] }
     defer { store = gate }
     guard let error else {
-      if gate.answered() {
+      if gate.answered(after: time, at: now) {
         context.log.notice("The image store answers again")
       }
       return []

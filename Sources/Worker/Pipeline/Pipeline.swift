@@ -207,12 +207,16 @@ actor Pipeline {
     for job in jobs { record(job, calls.unreadable(job, error)) }
   }
 
-  /// How an image may be asked of the object store now; nil when it may not, and the job waits.
-  func admitsFetch() -> Breaker.Admission? { calls.admitsFetch() }
+  /// How an image may be asked of the object store now, and after which time once more; nil when it may not, and the job
+  /// waits.
+  func admitsFetch() -> (admission: Breaker.Admission, patience: Duration?)? { calls.admitsFetch() }
 
-  /// The store has answered, or has not.
-  func fetched(_ admission: Breaker.Admission, _ error: ImageStoreError?) {
-    release(calls.fetched(admission, error))
+  /// Whether an image that is late is asked for once more.
+  func hedgesFetch() -> Bool { calls.hedgesFetch() }
+
+  /// The store has answered after a time, or has not.
+  func fetched(_ admission: Breaker.Admission, after time: Duration, _ error: ImageStoreError? = nil) {
+    release(calls.fetched(admission, after: time, error))
     if error != nil { return dispatch() }
     // Those that waited for the answer of a probe.
     if calls.hasToRead { readBell.ring() }

@@ -149,6 +149,57 @@ struct ImageStoreProcessTests {
     }
   }
 
+  @Test("A bucket that is gone makes no job dead: they wait, and run when it is back")
+  func bucketGone() async throws {
+    try await with { scene in
+      #expect(try await scene.submit().code == 4)
+      func move(_ from: String, _ to: String) async throws {
+        try await scene.server.change {
+          try FileManager.default.moveItem(atPath: $0.path(from), toPath: $0.path(to))
+        }
+      }
+      try await move("images", "elsewhere")
+      let submitted = try await scene.submit()
+      #expect(submitted.code == 77 && submitted.messages.contains("NoSuchBucket"), "\(submitted.messages)")
+      #expect(try await scene.queue.count("job") == Self.good)
+      try await RunningEndpoint.with { endpoint in
+        let parked = try await scene.worker(endpoint, ["--drain", "--drain-horizon", "1s"]).ended()
+        #expect(parked.messages.contains("NoSuchBucket"), "\(parked.messages)")
+        #expect(try await scene.queue.count("dead") == 0)
+        #expect(try await scene.queue.count("attempt_error") == 0)
+        try await move("elsewhere", "images")
+        let ended = try await scene.worker(endpoint).ended()
+        #expect(ended.code == 0, "\(ended.messages)")
+      }
+      #expect(try await scene.queue.results == Self.good)
+      try await scene.queue.expectSound()
+    }
+  }
+
+  @Test(
+    "A store that takes no image ends a submit with what is to be done, and nothing is submitted",
+    arguments: [
+      (507, "XMinioStorageFull", 69, "Give it room"), (403, "QuotaExceeded", 69, "Give it room"),
+      (500, "InternalError", 69, "500 InternalError"),
+      (403, "RequestTimeTooSkewed", 77, "Set this machine's clock."),
+    ])
+  func takesNone(status: Int, code: String, exit: Int32, advice: String) async throws {
+    try await with { scene in
+      let server = try RawServer { connection in
+        while try connection.readRequest() != nil {
+          try connection.respond(status, "<Error><Code>\(code)</Code></Error>")
+        }
+      }
+      let file = try ObjectServer.file(in: scene.folder, address: server.url + "/images")
+      let ended = try await scene.submit(["--image-store", file] + scene.keys)
+      #expect(ended.code == exit, "\(ended.messages)")
+      #expect(ended.messages.contains("answered \(status) \(code). "), "\(ended.messages)")
+      #expect(ended.messages.contains(advice), "\(ended.messages)")
+      for table in ["job", "image", "lost_object"] { #expect(try await scene.queue.count(table) == 0) }
+      server.stop()
+    }
+  }
+
   @Test("A purge removes what a submit left that never came, after a day, and nothing that a row names")
   func orphans() async throws {
     try await with { scene in

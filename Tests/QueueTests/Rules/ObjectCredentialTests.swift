@@ -79,6 +79,47 @@ struct ObjectCredentialTests {
     }
   }
 
+  @Test(
+    "goes with a client's certificate to a store that asks for one",
+    .enabled(if: Authority.isAvailable, "needs openssl and /usr/bin/python3"))
+  func clientCertificate() async throws {
+    let (authority, folder) = (try await Authority(), try TemporaryFolder())
+    let server = try await HelperServer(
+      "/usr/bin/python3",
+      [
+        packagePath("scripts/lib/peers/tls-server.py"),
+        try await authority.certificate(names: "DNS:localhost"),
+        authority.key, "--clients-of", authority.file,
+      ])
+    func ask(_ further: String) async throws -> Result<[UInt8]?, ImageStoreError> {
+      let text = """
+        address = https://localhost:\(server.port)/images
+        ca-file = \(authority.file)
+        access-key = A
+        secret-key = s
+
+        """
+      let file = try folder.write(text + further, to: "store.conf")
+      let client = ObjectClient(
+        try ObjectSettings.read(file, environment: [:]), loop: try EventLoop(name: "store"))
+      let answer: Result<[UInt8]?, ImageStoreError>
+      do throws(ImageStoreError) {
+        answer = .success(try await client.get("x"))
+      } catch {
+        answer = .failure(error)
+      }
+      await client.close()
+      return answer
+    }
+    #expect(try await ask("certificate = \(try await authority.client())\n").get() == Array("0".utf8))
+    guard case .failure(let error) = try await ask("") else {
+      Issue.record("the server was content with no certificate")
+      return
+    }
+    #expect(error.isAway)
+    await #expect(throws: SystemError.self) { try await ask("certificate = \(folder.path("none"))\n") }
+  }
+
   @Test("is a role's that the token of a file may take, asked for once however many want it")
   func webIdentity() async throws {
     try await withRole { (service, credentials) async throws in

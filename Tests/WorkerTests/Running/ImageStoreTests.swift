@@ -41,11 +41,13 @@ struct ImageStoreTests {
     }
   }
 
-  private func with(objects: Int, _ body: (Scene) async throws -> Void) async throws {
+  private func with(
+    objects: Int, deadline: Duration? = nil, _ body: (Scene) async throws -> Void
+  ) async throws {
     try await withQueue { queue in
       try await queue.addUser()
       let (server, ring) = (try ScriptedStore(), try KeyRing(at: 0))
-      let store = try server.store()
+      let store = try server.store(deadline: deadline)
       let images = try await queue.submitObjects(objects, to: store, under: ring)
       try await body(
         Scene(queue: queue, server: server, store: store, ring: ring, backend: try Backend(), images: images))
@@ -127,6 +129,62 @@ struct ImageStoreTests {
     }
   }
 
+  @Test("wait too where the store takes longer than a request may, and consume no attempt")
+  func slow() async throws {
+    try await with(objects: 6, deadline: .milliseconds(500)) { scene in
+      let gate = Gate()
+      scene.server.fail { _ in
+        gate.wait()
+        gate.open()  // for the next one
+        return nil
+      }
+      let worker = try Running(scene.queue, [.throat: scene.backend]) { scene.configure(&$0) }
+      try await eventually("the store to be left alone") {
+        worker.log.lines.contains { $0.contains("The image store is left alone") }
+      }
+      #expect(scene.backend.calls.isEmpty)
+      scene.server.fail(nil)
+      gate.open()
+      try await eventually("every result") { try await scene.queue.results == 6 }
+      worker.stop()
+      #expect(try await worker.summary().dead == 0)
+      try await scene.expectAllSent()
+    }
+  }
+
+  @Test(
+    "are asked for once more where the answer is late, and the first good one counts",
+    arguments: [false, true])
+  func hedged(failsSecond: Bool) async throws {
+    let others = FetchTimes.least + 10
+    try await with(objects: others) { scene in
+      let worker = try Running(scene.queue, [.throat: scene.backend]) { scene.configure(&$0) }
+      try await eventually("the others") { try await scene.queue.results == others }
+      let (before, gate) = (scene.server.reads.count, Gate())
+      let asked = Mutex(0)
+      scene.server.fail { _ in
+        let number = asked.withLock { asked in
+          asked += 1
+          return asked
+        }
+        if number == 1 { gate.wait() }
+        return failsSecond && number == 2 ? .status(500, code: "InternalError") : nil
+      }
+      let late = try await scene.queue.submitObjects(1, to: scene.store, under: scene.ring, from: 200)
+      try await eventually("the second question") { scene.server.reads.count == before + 2 }
+      if failsSecond { gate.open() }
+      try await eventually("the late one") { try await scene.queue.results == others + 1 }
+      gate.open()
+      #expect(scene.server.reads.count == before + 2 && Set(scene.server.reads.suffix(2)).count == 1)
+      #expect(worker.count("image_hedges") >= 1)
+      #expect(scene.backend.calls.filter { $0.carries(late[0]) }.count == 1)
+      worker.stop()
+      #expect(try await worker.summary().dead == 0)
+      #expect(try await scene.queue.count("attempt_error") == 0)
+      try await scene.queue.expectSound()
+    }
+  }
+
   @Test("are asked for again where the answer broke off")
   func truncated() async throws {
     try await with(objects: 3) { scene in
@@ -192,6 +250,30 @@ struct ImageStoreTests {
       #expect(summary.left.contains { $0.contains("The image store") && $0.contains("403 AccessDenied") })
       #expect(try await scene.queue.count("ready") == 3)
       #expect(try await scene.queue.count("attempt_error") == 0)
+      try await scene.queue.expectSound()
+    }
+  }
+
+  @Test("that a back-end has written are cleaned like others, and dead where the object has not its hash")
+  func ofBackEnd() async throws {
+    try await with(objects: 0) { scene in
+      try await scene.queue.execute(
+        "UPDATE analysis.setting SET value = 's3-plaintext' WHERE name = 'image_store'")
+      let place = try #require(
+        try await NewImages.read(scene.queue.pool, store: scene.store, hasKeys: false))
+      let photo = try Photo.withMetadata()
+      for sha256 in [SHA256.digest(of: photo), QueueFixture.hash(1)] {
+        let object = try await place.put(photo, sha256: sha256)
+        #expect(
+          try await scene.queue.pool.query(
+            "SELECT outcome FROM analysis.submit_object('clinic', 'throat', $1, $2, $3)",
+            [.text(object.key), .bytes(sha256), .int32(Int32(object.byteCount))]
+          ).single().string(0) == "created")
+      }
+      let summary = try await scene.drain()
+      #expect(summary.completed == 1 && summary.dead == 1)
+      #expect(try await scene.queue.texts("SELECT code FROM analysis.dead") == ["image_tampered"])
+      #expect(scene.backend.calls.count == 1 && !scene.backend.calls.contains { $0.carries(photo) })
       try await scene.queue.expectSound()
     }
   }

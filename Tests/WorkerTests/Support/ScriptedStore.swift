@@ -80,12 +80,15 @@ final class ScriptedStore: Sendable {
   }
 
   /// The store as a program has it.
-  func store() throws -> ImageStore {
+  ///
+  /// - Parameter deadline: how long one request may take; nil for the usual time.
+  func store(deadline: Duration? = nil) throws -> ImageStore {
     let folder = try TemporaryFolder()
     self.folder.withLock { $0 = folder }
-    return try ImageStore(
-      file: ObjectServer.file(in: folder, address: server.url + "/images"), environment: [:],
-      loop: EventLoop(name: "store"))
+    var settings = try ObjectSettings.read(
+      ObjectServer.file(in: folder, address: server.url + "/images"), environment: [:])
+    if let deadline { settings.deadline = deadline }
+    return ImageStore(settings, loop: try EventLoop(name: "store"))
   }
 
   /// What it does with questions for objects from now on; nil: it answers them.
@@ -106,11 +109,15 @@ final class ScriptedStore: Sendable {
 
 extension QueueFixture {
   /// Has new images go to a store, and submits encrypted ones there; answers them as they were before.
-  func submitObjects(_ count: Int, to store: ImageStore, under ring: KeyRing) async throws -> [[UInt8]] {
+  ///
+  /// - Parameter first: from which number on they are drawn.
+  func submitObjects(
+    _ count: Int, to store: ImageStore, under ring: KeyRing, from first: Int = 1
+  ) async throws -> [[UInt8]] {
     try await execute("UPDATE analysis.setting SET value = 's3' WHERE name = 'image_store'")
     let newImages = try await NewImages.read(pool, store: store, hasKeys: true)
     var images: [[UInt8]] = []
-    for number in 1...count {
+    for number in first..<first + count {
       let plain = (0..<700).map { UInt8(truncatingIfNeeded: $0 &* 11 &+ number) }
       let kept = try KeptImage(plain, of: "clinic", ring)
       guard let object = try await newImages?.put(kept.bytes, sha256: kept.sha256), let key = kept.key else {
