@@ -237,8 +237,8 @@ struct Calls {
     return true
   }
 
-  /// The store has answered after a time, or has not. Where it is left alone for longer than a moment, jobs whose images have not been
-  /// asked for go back, and are answered.
+  /// The store has answered after a time, or has not. Where it is left alone for longer than a moment, jobs whose images
+  /// have not been asked for go back, and are answered.
   mutating func fetched(
     _ admission: Breaker.Admission, after time: Duration, _ error: ImageStoreError?
   ) -> [ClaimedJob] {
