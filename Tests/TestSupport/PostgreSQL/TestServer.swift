@@ -33,11 +33,13 @@ public actor TestServer {
     let pooling =
       pooling
       ?? Task {
-        // Logins come and go: it asks the server for them.
+        // Logins come and go: it asks the server for them, as somebody who is no client of its own. PgBouncer ends where its
+        // `auth_user` is one (https://github.com/pgbouncer/pgbouncer/issues/968).
+        _ = try await server().pool.query("CREATE ROLE pooler SUPERUSER LOGIN")
         let pooler = try Pooler(
           to: try await conninfo(),
-          settings: ["auth_user": "postgres", "max_client_conn": "1000", "default_pool_size": "10"],
-          users: ["postgres"])
+          settings: ["auth_user": "pooler", "max_client_conn": "1000", "default_pool_size": "10"],
+          users: ["pooler", "postgres"])
         try await pooler.start()
         return pooler
       }

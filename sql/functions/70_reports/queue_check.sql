@@ -212,8 +212,9 @@ LANGUAGE sql STABLE AS $$
   UNION ALL
   SELECT 'job', j.shard, j.id, j.user_id, 'it has a value that no submit takes' FROM analysis.job j
   WHERE NOT (
-    j.kind IN (1, 2) AND j.lane / 4 = j.kind AND j.lane % 4 < 3 AND j.image_bytes > 0
-    AND j.max_attempts BETWEEN 1 AND 100 AND coalesce(octet_length(j.key_hash) = 32, true)
+    j.kind IN (1, 2) AND analysis.kind_of(j.lane) = j.kind AND NOT analysis.is_quarantine(j.lane)
+    AND j.image_bytes > 0 AND j.max_attempts BETWEEN 1 AND 100
+    AND coalesce(octet_length(j.key_hash) = 32, true)
     AND coalesce(length(j.source_name) <= 500, true))
   UNION ALL
   -- An open job has its image.
