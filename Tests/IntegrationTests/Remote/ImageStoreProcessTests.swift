@@ -193,7 +193,7 @@ struct ImageStoreProcessTests {
       let file = try ObjectServer.file(in: scene.folder, address: server.url + "/images")
       let ended = try await scene.submit(["--image-store", file] + scene.keys)
       #expect(ended.code == exit, "\(ended.messages)")
-      #expect(ended.messages.contains("answered \(status) \(code). "), "\(ended.messages)")
+      #expect(ended.messages.contains("answered \(status) \(code)."), "\(ended.messages)")
       #expect(ended.messages.contains(advice), "\(ended.messages)")
       for table in ["job", "image", "lost_object"] { #expect(try await scene.queue.count(table) == 0) }
       server.stop()
