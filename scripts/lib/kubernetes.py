@@ -134,7 +134,7 @@ def check_pod(name, document, pod):
     if not shared["runAsNonRoot"] or shared["runAsUser"] == 0 or shared["seccompProfile"]["type"] != "RuntimeDefault":
         fail(f"{name} can be root, or call what the runtime keeps from others")
     if pod["automountServiceAccountToken"] or pod["enableServiceLinks"]:
-        fail(f"{name} is told of the cluster what it does not need")
+        fail(f"{name} gets a token or variables of the cluster that it does not need")
     if pod.keys() & {"hostNetwork", "hostPID", "hostIPC"} or any("hostPath" in volume for volume in pod["volumes"]):
         fail(f"{name} has something of the node")
     for container in pod["containers"] + pod.get("initContainers", []):

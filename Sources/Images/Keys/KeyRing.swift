@@ -5,7 +5,8 @@ public struct KeyRing: Sendable {
   public private(set) var keys: [WrappingKey]
   /// The number of the key under which images are encrypted.
   public private(set) var currentID: KeyID
-  /// The keys of images' hashes: the first is that of new images. They stay when keys of images come and go.
+  /// The keys of images' hashes: the first is that of new images. They stay when keys of images come and go. Others than the
+  /// first are kept for programs of version 1.0, which compare hashes by each.
   let hashKeys: [HashKey]
 
   /// A ring of one new key.

@@ -232,20 +232,20 @@ struct DatabaseLoops {
   private func ask(
     _ image: StoredImage, of store: ImageStore, onceMoreAfter patience: Duration?
   ) async -> Answer {
-    @Sendable func ask() async -> Answer {
+    @Sendable func fetch() async -> Answer {
       do throws(ImageStoreError) {
         return .success(try await store.fetch(image))
       } catch {
         return .failure(error)
       }
     }
-    guard let patience else { return await ask() }
+    guard let patience else { return await fetch() }
     let lateAt = EventLoop.now + patience
     return await withTaskGroup(of: Answer?.self) { group in
-      group.addTask { await ask() }
+      group.addTask { await fetch() }
       group.addTask {
         do { try await context.loop.sleep(for: patience) } catch { return nil }
-        return await pipeline.hedgesFetch() ? await ask() : nil
+        return await pipeline.hedgesFetch() ? await fetch() : nil
       }
       var failure: Answer?
       for await case let answer? in group {
@@ -257,8 +257,8 @@ struct DatabaseLoops {
         group.cancelAll()
         return answer
       }
-      if let failure { return failure }
-      return await ask()
+      guard let failure else { preconditionFailure("The first request has an answer, or an error.") }
+      return failure
     }
   }
 

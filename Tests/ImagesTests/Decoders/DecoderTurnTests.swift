@@ -42,8 +42,10 @@ struct DecoderTurnTests {
     #expect(program.decoded == [1000, 3000, 2000, 1001, 1002, 1003])
   }
 
-  @Test("A small one is decoded while costly ones have every slot that they may have")
-  func costly() async throws {
+  @Test(
+    "A small one is decoded while costly ones have every slot that they may have: with three, on two processors, one",
+    arguments: [2, 3])
+  func costly(slots: Int) async throws {
     let program = try GatedDecoder(greeting: DecodingExchange.greeting)
     try await decode(
       [
@@ -51,7 +53,7 @@ struct DecoderTurnTests {
         (GatedDecoder.picture(1001, 20_000), for: Self.requester(1)),
         (GatedDecoder.picture(1002, 20_000), for: Self.requester(2)),
         (GatedDecoder.picture(2000, 100), for: Self.requester(3)),
-      ], waiting: 2, by: program, slots: 2
+      ], waiting: 2, by: program, slots: slots
     ) {
       try await eventually("the small one to be decoded") { program.decoded == [1000, 2000] }
     }

@@ -32,6 +32,25 @@ struct RefusedValueTests {
   }
 
   @Test(
+    "and where the owner writes one past the functions, it is among the broken invariants",
+    arguments: [
+      ("job", "max_attempts = 0", "job"), ("job", "lane = 7", "job"), ("job", "kind = 2", "job"),
+      ("job", "image_bytes = 0", "job"), ("job", "source_name = repeat('x', 501)", "job"),
+      ("job", "key_hash = '1'", "job"), ("idem", "key_hash = '1'", "key"),
+      ("idem", "content_hash = '1'", "key"),
+    ])
+  func planted(table: String, change: String, rule: String) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u")
+      let job = try await queue.create([Ask("u", key: "visit-1")])[0]
+      let broken = "SELECT DISTINCT rule || ' ' || job_id FROM analysis.broken_invariants()"
+      #expect(try await queue.texts(broken).isEmpty)
+      try await queue.execute("UPDATE analysis.\(table) SET \(change)")
+      #expect(try await queue.texts(broken).contains("\(rule) \(job)"))
+    }
+  }
+
+  @Test(
     "in words that say what a pause is",
     arguments: [
       "'all', 'ear', 'secret'", "'type', '', 'secret'", "'endpoint', '', 'secret'", "'all', '', ''",

@@ -13,6 +13,7 @@ struct RuleChecks {
     ("I6 one lease", "a job is in one lease at most"),
     ("I7 attempts", "nobody tried more often than allowed"),
     ("I7 dead", "a dead job says why"),
+    ("job", "a job has no value that no submit takes"),
     ("key", "a key answers a job that exists"),
     ("label", "a label is of its job's user, and its batch is there"),
     ("batch", "a batch says nothing of persons who were erased"),
