@@ -36,7 +36,8 @@ struct WatchTests {
   ) async throws -> Control.Ran {
     let (stream, signals) = AsyncStream<Signal>.makeStream()
     let output = Output()
-    var control = queue.control
+    // What listens comes past a pooler, which passes no notification on.
+    var control = try await queue.direct().control
     control.brokenOutput = output
     control.outputTerminal = terminal
     control.interruptions = { stream }

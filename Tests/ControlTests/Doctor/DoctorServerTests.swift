@@ -34,7 +34,9 @@ struct DoctorServerTests {
   func settings(setting: String, check: String, state: String?) async throws {
     try await withQueue { (queue) async throws in
       try await queue.execute("ALTER DATABASE \(queue.database.name) SET \(setting)")
-      #expect(try await queue.control.doctor().found.state(check) == state)
+      // Through a pooler some of them end every program with the advice to ask on a direct connection.
+      let found = try await queue.direct().control.doctor().found
+      #expect(found.state(check) == state, "\(found)")
     }
   }
 
@@ -96,7 +98,7 @@ struct DoctorServerTests {
       var control = queue.control
       control.environment["ANALYSIS_DATABASE"]? += " dbname=\(other)"
       let found = try await control.doctor().found
-      try await queue.execute("DROP DATABASE \(other)")
+      try await queue.execute("DROP DATABASE \(other) WITH (FORCE)")
       #expect(found.state("server.encoding") == "wrong")
     }
   }

@@ -16,8 +16,9 @@ struct WatchProcessTests {
   private func watched(
     _ installation: Installation, _ arguments: [String], worker: [String], isListening: Bool
   ) async throws -> [JobID: [String]] {
+    let queue = isListening ? try await installation.queue.direct() : installation.queue
     let watch = try Executable(
-      "analysisctl", ["watch", "--json"] + arguments, environment: installation.queue.environment)
+      "analysisctl", ["watch", "--json"] + arguments, environment: queue.environment)
     try await eventually("it has looked") {
       let sessions = try await installation.queue.number(
         """

@@ -71,8 +71,8 @@ struct RemoteImageTests {
       let picture = try await drawnPictures.folder().appending(path: "throat-01.jpg").path
       let keys = ["--key-file", folder.path("image.keys")]
       #expect(try await Executable("analysisctl", ["keys", "new"] + keys).ended().code == 0)
-      // No proxy is asked, whatever the environment says.
-      let environment = queue.environment.merging(
+      // No proxy is asked, whatever the environment says. The server's socket is reached from another network namespace.
+      let environment = try await queue.direct().environment.merging(
         ["https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"].map { ($0, "http://127.0.0.1:1") }
       ) { $1 }
       try Data("8.8.4.4 img.example.org\n127.0.0.1 near.example.org\n".utf8)

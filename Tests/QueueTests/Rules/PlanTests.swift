@@ -253,7 +253,8 @@ struct PlanTests {
         var month = 0
         // Calls that make plans look at all months: the first job's, and those after the server drops its plans, as
         // it does when it is behind with what other databases of the server change.
-        for lease in stride(from: 1, through: 91, by: 10) where found.isEmpty || found.joined().count > found.count {
+        for lease in stride(from: 1, through: 91, by: 10)
+        where found.isEmpty || found.joined().count > found.count {
           let job = try await queue.create([Ask("user", key: "visit-\(lease)")])[0]
           month = try await queue.number("SELECT period FROM analysis.job LIMIT 1")
           let worker = "0::smallint, sha256('1')"
