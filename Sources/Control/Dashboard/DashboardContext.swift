@@ -93,14 +93,6 @@ struct DashboardContext: Sendable {
     isOfReader ? "Log in with another login that may." : "Start another dashboard as a login that may."
   }
 
-  /// The queue as it was read last, without asking: `serve` reads it every ten seconds as its own login. Nil where this login
-  /// may not.
-  func latestStatus() async -> QueueStatus? {
-    guard isOfReader else { return await monitor.status }
-    guard (try? await has(CommandRoles.roles(for: "status"))) == true else { return nil }
-    return try? await queue().status
-  }
-
   /// What was read a moment ago by whichever browser, or is read now.
   func value<Value>(of reading: Reading<Value>) async throws -> Value { try await aged(reading).value }
 

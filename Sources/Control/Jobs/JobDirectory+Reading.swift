@@ -49,6 +49,24 @@ extension JobDirectory {
     return JobListPage(jobs: jobs, next: end, isCutShort: end != nil && jobs.count < wanted)
   }
 
+  /// How many jobs there are in each state of those that this login sees, up to a bound; a state of which nothing is known
+  /// is left out.
+  func counts() async throws(JobQueueError) -> [JobState: BoundedCount] {
+    let counts = try await Statement(
+      SQLFunction("jobs_by_state", 0), as: [StateCount].self, while: "counting jobs by their states"
+    ).run(on: database)
+    return Dictionary(
+      counts.filter { $0.isAll || $0.count > 0 }.map {
+        ($0.state, BoundedCount($0.count, isExact: $0.isAll, isAbout: $0.isAbout))
+      }, uniquingKeysWith: +)
+  }
+
+  private struct StateCount: Decodable {
+    let state: JobState
+    let count: Int
+    let isAll, isAbout: Bool
+  }
+
   /// The shards in which jobs can be that a filter means.
   func shards(of filter: JobFilter) async throws(JobQueueError) -> [Int16] {
     guard let user = filter.user else { return try await shards.shards() }

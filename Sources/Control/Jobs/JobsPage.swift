@@ -35,7 +35,7 @@ enum JobsPage {
       title: title ?? Section.jobs.title,
       content: """
         \(filters(question, namesCause: !rights.seesOwnAlone))
-        \(HTML.live("states", tabs(question, question.isOfState ? await context.latestStatus() : nil)))
+        \(HTML.live("states", tabs(question, question.isOfState ? await counts(context) : [:])))
         \(changes(question, list, rights))
         \(mayRead && !showsFindings ? findingsLink(question) : nil)
         \(HTML.live("list", list.table(isFirst: place == nil, question, rights, results)))
@@ -116,26 +116,33 @@ enum JobsPage {
       """
   }
 
-  /// The jobs of each state, with how many there are as far as that is kept.
-  private static func tabs(_ question: JobQuestion, _ status: QueueStatus?) -> HTML {
-    let counts = status.map { status -> [JobState: String] in
-      [
-        .waiting: status.waiting.description, .running: String(status.inFlight),
-        .scheduled: status.scheduled.description, .dead: status.dead.description,
-      ]
+  /// How many jobs of each state the login sees; nothing where that is not its turn to be read, or the schema of before
+  /// does not say.
+  private static func counts(_ context: DashboardContext) async -> [JobState: BoundedCount] {
+    let reading = Reading(key: "states", age: .seconds(10), statements: 1, saysAge: false) {
+      try await context.jobs.counts()
     }
+    return (try? await context.value(of: reading)) ?? [:]
+  }
+
+  /// The jobs of each state, with how many of it are kept, of whatever month.
+  private static func tabs(_ question: JobQuestion, _ counts: [JobState: BoundedCount]) -> HTML {
     func tab(_ state: JobState?) -> HTML {
       let current: HTML = question.filter.state == state ? " aria-current=\"page\"" : ""
-      let count = state.flatMap { counts?[$0] }.map { count in
-        " <span class=\"count\">\(count)</span>" as HTML
+      let count = state.flatMap { counts[$0] }.map { count in
+        " <span class=\"count\">\(count.description)</span>" as HTML
       }
       let name = state.map { $0.rawValue.prefix(1).uppercased() + $0.rawValue.dropFirst() } ?? "All"
       return """
         <li><a href="\(question.with(state).address("/jobs"))"\(current)>\(name)\(count)</a></li>
         """
     }
+    let note: HTML? =
+      counts.values.allSatisfy(\.isExact)
+      ? nil
+      : "<p class=\"quiet\">+ stands behind a number that may be larger, ~ before one that is about right.</p>"
     return """
-      <nav class="tabs" aria-label="Jobs by state"><ul>\(tab(nil))\(JobState.allCases.map(tab))</ul></nav>
+      <nav class="tabs" aria-label="Jobs by state"><ul>\(tab(nil))\(JobState.allCases.map(tab))</ul></nav>\(note)
       """
   }
 
@@ -244,7 +251,8 @@ extension JobsPage {
         let link: HTML = rights.seesOwnAlone ? "\(number)" : "<a href=\"/jobs/\(number)\">\(number)</a>"
         var cells: [HTML] = [
           "<span class=\"word\">\(mark)\(link)</span>",
-          "\(job.user.shortened(to: JobsPage.nameLength))", "\(job.lane.description)", job.state.html,
+          "\(job.user.shortened(to: JobsPage.nameLength))",
+          "<span class=\"word\">\(job.lane.description)</span>", job.state.html,
           .time(job.createdAt), .time(job.finishedAt),
           "\(row.cause?.description.shortened(to: JobsPage.nameLength) ?? "")", "\(job.attempts)",
           "\((isOfDead ? row.worker : job.sourceName)?.shortened(to: JobsPage.nameLength) ?? "")",
@@ -269,13 +277,15 @@ extension JobsPage {
         "<input type=\"hidden\" name=\"\(word.key)\" value=\"\(word.value)\">" as HTML
       }
       let buttons = offers.map { change in
-        "<button formaction=\"/matching/\(change.rawValue)\">\(change.title) those marked…</button> " as HTML
+        """
+        <button formaction="/matching/\(change.rawValue)" aria-label="\(change.title) those marked">\(change.title)…</button>\u{20}
+        """ as HTML
       }
       return """
         <form method="get" action="/matching/\(offers[0].rawValue)">
         \(words)<input type="hidden" name="\(JobQuestion.choice)" value="1">
         \(table)
-        <p class="buttons">\(buttons)</p>
+        <p class="buttons marked">Those marked: \(buttons)</p>
         </form>
         """
     }

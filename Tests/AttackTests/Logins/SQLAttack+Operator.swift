@@ -94,6 +94,13 @@ extension SQLAttack {
       .northernOperator, "reads how many of all clinics' jobs died", "SELECT dead FROM analysis.shard_count",
       .refused("42501")),
     SQLAttack(
+      .northernOperator, "counts another clinic's jobs by their states",
+      """
+      SELECT sum(o_count) = (SELECT count(*) FROM analysis.list_jobs(
+        0::smallint, NULL, NULL, NULL, NULL, NULL, NULL, 1000, 2500) WHERE o_state IS NOT NULL)
+      FROM analysis.jobs_by_state()
+      """, .answers("(t)")),
+    SQLAttack(
       .operator, "looks for lost jobs without end",
       "SELECT * FROM analysis.lost_jobs(0::smallint, {month}::smallint, 2147483647)", .refused("22023")),
     SQLAttack(

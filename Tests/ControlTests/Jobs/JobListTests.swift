@@ -287,6 +287,63 @@ struct JobListTests {
     }
   }
 
+  /// How many jobs there are in each state, with a plus sign where there may be more.
+  private func counts(_ login: some Queryable) async throws -> [String: String] {
+    let rows = try await login.query("SELECT o_state, o_count, o_is_all FROM analysis.jobs_by_state()")
+    return try Dictionary(
+      uniqueKeysWithValues: rows.map { row in
+        (try row.string(0), "\(try row.int(1))\(try row.bool(2) ? "" : "+")")
+      })
+  }
+
+  @Test(
+    "Counts of each state are of the jobs that a login sees, and of many that have ended 10,000 are counted")
+  func counted() async throws {
+    try await withQueue { queue in
+      for user in ["ann", "ben"] { try await queue.addUser(user) }
+      try await queue.execute(
+        "SELECT analysis.add_clinic('north'); SELECT analysis.assign_clinic(0::smallint, 'ann', 'north')")
+      for user in ["ann", "ben"] { _ = try await queue.deadJob(user) }
+      _ = try await queue.create([Ask("ann", image: "1"), Ask("ben", image: "1")])
+      #expect(try await queue.complete(try await queue.claim(2)).count == 2)
+      _ = try await queue.create([Ask("ann", image: "2"), Ask("ben", image: "2")])
+      #expect(try await queue.claim(2).count == 2)
+      let later = try await queue.now(plus: 3600)
+      let asks = [Ask("ann", image: "3"), Ask("ben", image: "3"), Ask("ann", image: "4")]
+      let open = try await queue.create(
+        asks + [Ask("ann", image: "5"), Ask("ann", image: "6", at: later), Ask("ben", image: "6", at: later)])
+      _ = try await queue.cancel([open[0], open[1]])
+
+      try await withLogin(of: ["clinician"], in: queue) { (login) async throws in
+        let all = [
+          "waiting": "2", "scheduled": "2", "running": "2", "succeeded": "2", "dead": "2", "cancelled": "2",
+        ]
+        #expect(try await counts(login) == all)
+        try await queue.execute("SELECT analysis.grant_clinics('analysis_clinician', '{north}')")
+        let own = [
+          "waiting": "2", "scheduled": "1", "running": "1", "succeeded": "1", "dead": "1", "cancelled": "1",
+        ]
+        #expect(try await counts(login) == own)
+
+        for (outcome, succeeded, cancelled) in [(2, "2+", "10000+"), (1, "10000+", "2")] {
+          try await queue.execute(
+            """
+            DELETE FROM analysis.result WHERE job_id > 1000000;
+            INSERT INTO analysis.result (shard, period, kind, outcome, job_id, user_id, finished_at, attempt, calls,
+              condition_count, analysis_id, conditions)
+            SELECT d.shard, d.period, 1, \(outcome), 1000000 + g, d.user_id, now(), 1, 1, CASE \(outcome) WHEN 1 THEN 0 END,
+              CASE \(outcome) WHEN 1 THEN 'x' END, CASE \(outcome) WHEN 1 THEN '[]'::jsonb END
+            FROM generate_series(1, 10001) g
+            JOIN analysis.dead d ON d.user_id = (SELECT user_id FROM analysis.account WHERE user_ref = 'ben')
+            """)
+          let many = try await counts(queue.pool)
+          #expect(many["succeeded"] == succeeded && many["cancelled"] == cancelled, "\(many)")
+          #expect(try await counts(login)["succeeded"] == "1", "the others' are not among them")
+        }
+      }
+    }
+  }
+
   @Test("Looking for lost jobs reads each row a few times, also without statistics")
   func lostJobs() async throws {
     try await withCheckedQueue { queue in

@@ -125,6 +125,92 @@ END $$;
 COMMENT ON FUNCTION analysis.status_of_deaths IS
   'Answers how many jobs of each shard are dead and how many refunds are pending, up to a bound.';
 
+-- How many jobs of some clinics' users there are in each state but dead. Where it is not by users that they
+-- are found, the first 10,000 of all are looked at; o_is_all: there were no others.
+CREATE OR REPLACE FUNCTION analysis.clinics_by_state(p_clinics int[])
+RETURNS TABLE (o_state text, o_count bigint, o_is_all boolean)
+LANGUAGE sql STABLE AS $$
+  WITH looked AS (
+    SELECT 'waiting' AS state, j.shard, j.user_id
+    FROM (SELECT r.shard, r.period, r.job_id FROM analysis.ready r LIMIT 10001) r
+    CROSS JOIN LATERAL (
+      SELECT k.shard, k.user_id FROM analysis.job k
+      WHERE k.shard = r.shard AND k.period = r.period AND k.id = r.job_id OFFSET 0) j
+    UNION ALL (SELECT 'scheduled', s.shard, s.user_id FROM analysis.scheduled s LIMIT 10001)
+    UNION ALL
+    (SELECT 'running', b.shard, u.user_id
+     FROM analysis.lease b CROSS JOIN LATERAL unnest(b.user_ids) u(user_id) LIMIT 10001)
+    UNION ALL
+    (SELECT 'cancelled', r.shard, r.user_id FROM analysis.result r WHERE r.outcome = 2 LIMIT 10001)),
+  months AS MATERIALIZED (
+    SELECT u.shard, u.period, u.user_id
+    FROM analysis.account a
+    JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id
+    WHERE a.clinic_id = ANY (p_clinics)
+    LIMIT 20001)
+  SELECT s.state, count(a.user_id), count(l.user_id) <= 10000
+  FROM unnest('{waiting,scheduled,running,cancelled}'::text[]) s(state)
+  LEFT JOIN looked l ON l.state = s.state
+  LEFT JOIN analysis.account a
+    ON a.shard = l.shard AND a.user_id = l.user_id AND a.clinic_id = ANY (p_clinics)
+  GROUP BY s.state
+  UNION ALL
+  SELECT 'succeeded', least(count(*), 10000), count(*) <= 10000 AND (SELECT count(*) FROM months) <= 20000
+  FROM (
+    SELECT
+    FROM months m
+    CROSS JOIN LATERAL (
+      SELECT FROM analysis.result r
+      WHERE r.user_id = m.user_id AND r.shard = m.shard AND r.period = m.period AND r.outcome = 1 OFFSET 0) r
+    LIMIT 10001) g
+$$;
+
+-- How many jobs there are in each state, of those that the caller may list; all that are kept, whatever their
+-- month. What waits, runs, is scheduled or dead is counted as the functions above do; of what has ended
+-- 10,000 at most. o_is_all: there are no others; else o_is_about: it is about right, or there are more.
+CREATE OR REPLACE FUNCTION analysis.jobs_by_state()
+RETURNS TABLE (o_state text, o_count bigint, o_is_all boolean, o_is_about boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_cancelled bigint;
+BEGIN
+  RETURN QUERY
+  SELECT 'dead', sum(least(d.o_dead, 10000)), bool_and(d.o_dead <= 10000), false
+  FROM analysis.status_of_deaths(10001) d;
+  IF v_seen IS NOT NULL THEN
+    RETURN QUERY SELECT c.o_state, c.o_count, c.o_is_all, false FROM analysis.clinics_by_state(v_seen) c;
+    RETURN;
+  END IF;
+
+  RETURN QUERY
+  SELECT s.state, sum(s.count)::bigint, bool_and(s.is_all), bool_and(s.is_all OR s.is_kept)
+  FROM analysis.status_of_queue(10001) q
+  CROSS JOIN LATERAL (VALUES
+    ('waiting', q.o_waiting, q.o_is_exact, q.o_counted_seconds IS NOT NULL),
+    ('running', q.o_in_flight, true, true),
+    ('scheduled', least(q.o_scheduled, 10000), q.o_scheduled <= 10000, false)
+  ) s(state, count, is_all, is_kept)
+  GROUP BY s.state;
+  SELECT count(*) INTO v_cancelled FROM (
+    SELECT FROM analysis.result r WHERE r.outcome = 2 LIMIT 10001) g;
+  RETURN QUERY VALUES ('cancelled', least(v_cancelled, 10000), v_cancelled <= 10000, false);
+  IF v_cancelled <= 10000 THEN
+    -- All that have ended are counted by their keys, without reading what was found.
+    RETURN QUERY
+    SELECT 'succeeded', least(count(*) - v_cancelled, 10000), count(*) - v_cancelled <= 10000, false
+    FROM (SELECT FROM analysis.result r LIMIT v_cancelled + 10001) g;
+  ELSE
+    RETURN QUERY
+    SELECT 'succeeded', least(count(*) FILTER (WHERE g.outcome = 1), 10000), false, false
+    FROM (SELECT r.outcome FROM analysis.result r LIMIT 20000) g;
+  END IF;
+END $$;
+COMMENT ON FUNCTION analysis.jobs_by_state IS
+  'Answers how many jobs the caller sees in each state, of what has ended up to a bound.';
+
 -- How many results were stored a second over the last ten seconds, minute and five minutes, by what workers
 -- keep of it. Steps of which nothing was kept do not count; NULL where there is no other.
 CREATE OR REPLACE FUNCTION analysis.done_rates()

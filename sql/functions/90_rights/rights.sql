@@ -33,7 +33,7 @@ LANGUAGE sql IMMUTABLE AS $$
       ARRAY[
         'list_jobs', 'list_dead', 'job_holder', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts',
         'attempts_shown', 'job_death', 'deaths_of', 'failure_groups', 'period_text', 'list_batches',
-        'batch_counts', 'batch_causes', 'find_jobs', 'job_label_of', 'watch', 'queue_state'],
+        'batch_counts', 'batch_causes', 'find_jobs', 'job_label_of', 'watch', 'queue_state', 'jobs_by_state'],
       '{}'),
     ('reviews',
       ARRAY[
