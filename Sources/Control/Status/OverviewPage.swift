@@ -189,7 +189,7 @@ struct Overview {
 
   /// The lanes that have something.
   private var lanes: HTML? {
-    let lanes = status.lanes.filter { $0.waiting.value > 0 || $0.inFlight > 0 }
+    let lanes = status.lanes.filter(\.hasJobs)
     guard !lanes.isEmpty else { return nil }
     var table = DataTable(
       "What waits and runs, by type and priority",

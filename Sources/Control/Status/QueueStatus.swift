@@ -14,6 +14,9 @@ public struct QueueStatus: Sendable, Equatable {
     var inFlight: Int
     /// For how many seconds the job at the lane's head has been waiting; nil when none waits.
     var oldestWaitingSeconds: Double?
+
+    /// Whether jobs wait or run in it.
+    var hasJobs: Bool { waiting.value > 0 || inFlight > 0 }
   }
 
   /// How many results were stored a second, as workers report it; nil where nothing is known of the time.

@@ -87,7 +87,8 @@ struct StatusResponse: Sendable, Equatable, Presentable {
     if let next = queue.nextScheduledAt { text += "next scheduled run: \(Moment.short(next))\n" }
     if queue.pendingRefunds.value > 0 { text += "refunds to be applied: \(queue.pendingRefunds)\n" }
     for pause in queue.pauses { text += paint(pause.line, .yellow) + "\n" }
-    text += "\n" + laneTable.render(width: width, paint: paint) + "\n"
+    let lanes = laneTable?.render(width: width, paint: paint) ?? "No lane has jobs that wait or run.\n"
+    text += "\n" + lanes + "\n"
     guard !queue.workers.isEmpty else { return text + "No worker was heard of in the last hour.\n" }
     text += workerTable.render(width: width, paint: paint)
     return text + reportTables.map { "\n" + $0.render(width: width, paint: paint) }.joined() + reasons
@@ -99,12 +100,15 @@ struct StatusResponse: Sendable, Equatable, Presentable {
     return "; empty in \(Moment.age(seconds))"
   }
 
-  private var laneTable: Table {
+  /// The lanes that have something; nil where none has.
+  private var laneTable: Table? {
+    let lanes = queue.lanes.filter(\.hasJobs)
+    guard !lanes.isEmpty else { return nil }
     var table = Table([
       .init("LANE"), .init("WAITING", alignment: .right), .init("RUNNING", alignment: .right),
       .init("OLDEST", alignment: .right),
     ])
-    for lane in queue.lanes {
+    for lane in lanes {
       table.add([
         Cell(lane.lane.description), Cell(lane.waiting.description), Cell(lane.inFlight),
         Cell(Moment.age(lane.oldestWaitingSeconds)),
