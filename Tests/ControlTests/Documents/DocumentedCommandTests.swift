@@ -118,6 +118,24 @@ struct DocumentedCommandTests {
     }
   }
 
+  @Test("are the steps of an operator's 25 tasks, beside pages that the dashboard has")
+  func tasks() throws {
+    let page = try #require(MarkdownFile.named("docs/operations.md"))
+    let section = page.prose.joined(separator: "\n").components(separatedBy: "\n## ").first {
+      $0.hasPrefix("Tasks\n")
+    }
+    let rows = try #require(section).split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst()
+    #expect(rows.count == 25)
+    for row in rows {
+      let commands = row.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map(
+        \.element)
+      #expect(ShownCommand.all(in: commands).count == 1, "\(row)")
+      for page in row.matches(of: #/\*(\w+)\*/#).map({ String($0.output.1) }) {
+        #expect(Section.allCases.contains { $0.title == page }, "\(row)")
+      }
+    }
+  }
+
   @Test("can be understood in units and cron files")
   func jobs() throws {
     let folder = packagePath("jobs")
