@@ -1,6 +1,6 @@
 """Looks at every page and action of the dashboard in Chromium. Called by scripts/check-dashboard: what to do (check, or
 pictures), FOLDER, and the addresses of the dashboards of the database's owner, of an operator, of a clinician, of a
-submitter, who has submitted all jobs, of a reviewer, of the owner of a database with nothing in it, and of one to which
+submitter, who has submitted all jobs, of a reviewer, of an accountant, of the owner of a database with nothing in it, and of one to which
 `reader` logs in."""
 
 import pathlib
@@ -90,9 +90,17 @@ REFUSED = {
     | {name: "by their batch or reference" for name in ["jobs-dead", "jobs-found"]},
 }
 REFUSED["reviewer"] = REFUSED["clinician"]
+REFUSED["accountant"] = (
+    {name: "analysis_auditor" for name in AUDIT}
+    | {name: "analysis_clinician" for name in REVIEWS if not name.startswith("reviews")}
+    | {
+        name: "analysis_operator"
+        for name in [
+            "workers", "jobs", "jobs-dead", "jobs-found", "job-waiting", "job-dead", "job-done", "failures", "batches",
+            "batch"] + CHANGES})
 
 # The heading of the page at which the dashboard begins for a login that may not open the overview.
-BEGINS = {"clinician": "Jobs", "reviewer": "Jobs", "submitter": "Jobs"}
+BEGINS = {"clinician": "Jobs", "reviewer": "Jobs", "submitter": "Jobs", "accountant": "Usage"}
 
 # Links to what changes something and is refused to a login of one role.
 NOT_OWN = ["*='/retry'", "^='/pause'", "^='/resume'"]
@@ -102,6 +110,7 @@ OFFERS = {
     "submitter": NOT_OWN + NO_REVIEW,
 }
 OFFERS["reviewer"] = OFFERS["clinician"]
+OFFERS["accountant"] = OFFERS["clinician"] + NO_REVIEW
 
 # The rules themselves, of the package that has the newer ones.
 RULES = str(pathlib.Path(axe_playwright_python.__file__).with_name("axe.min.js"))
@@ -151,6 +160,11 @@ def check_words(driver, where):
             if (lines.size > 1) found.push("broken: " + word[0].slice(0, 60));
           }
         }
+        for (const time of document.querySelectorAll("main time")) {
+          if (new Set([...time.getClientRects()].map((box) => Math.round(box.top))).size > 1) {
+            found.push("in two lines: " + time.textContent);
+          }
+        }
         for (const cell of document.querySelectorAll("td, th, dd, dt, li, .figures div")) {
           const head = cell.closest("thead");
           if (!cell.checkVisibility() || head && getComputedStyle(head).position === "absolute") continue;
@@ -162,6 +176,14 @@ def check_words(driver, where):
         """)
     for one in broken:
         fault(where, one)
+
+
+def check_cards(driver, where):
+    """The row of a table is a few lines high, also where it is a card."""
+    high = driver.execute_script(
+        "return Math.max(0, ...[...document.querySelectorAll('main tbody tr')].map((row) => row.offsetHeight))")
+    if high > 280:
+        fault(where, f"a row is {high} pixels high")
 
 
 def check_keyboard(driver, where):
@@ -231,6 +253,7 @@ def look(driver, address, folder):
                     check_refusal(driver, where)
                 check_width(driver, where)
                 check_words(driver, where)
+                check_cards(driver, where)
                 if size in ENDS:
                     check_rules(driver, where)
                     if scheme == "light":
@@ -346,12 +369,16 @@ def look_at_pointer(driver, address):
 
 
 def mark(driver, address, folder, suffix=""):
-    """Jobs that are marked in the list are changed together."""
+    """Jobs that are marked in the list are changed together, by buttons that are seen where one is marked."""
+    show(driver, *SIZES[0][1:], "light")
     for action, state, message in [("cancel", "waiting", "cancelled"), ("uncancel", "cancelled", "queued again")]:
         driver.get(f"{address}/jobs?state={state}")
         for job in (21, 22):
             driver.find_element(By.ID, f"mark-{job}").click()
-        driver.find_element(By.CSS_SELECTOR, f"button[formaction='/matching/{action}']").click()
+        button = driver.find_element(By.CSS_SELECTOR, f"button[formaction='/matching/{action}']")
+        if driver.execute_script("return arguments[0].getBoundingClientRect().bottom > innerHeight", button):
+            fault(f"mark-{action}{suffix}", "the button is not seen")
+        button.click()
         WebDriverWait(driver, 10).until(
             lambda d: d.find_elements(By.CSS_SELECTOR, "form.confirm button"), f"{action} of marked jobs asks nothing")
         driver.find_element(By.CSS_SELECTOR, "form.confirm button").click()
@@ -425,6 +452,7 @@ def refuse(driver, address, folder):
             picture(driver, folder, where)
     driver.get(address + "/jobs/19/uncancel")
     driver.find_element(By.CSS_SELECTOR, button).click()
+    WebDriverWait(driver, 10).until(lambda d: d.find_elements(By.CSS_SELECTOR, "main > .notice.good"))
 
 
 def act(driver, address, folder, suffix="", actions=ACTIONS):

@@ -129,6 +129,18 @@ struct StoredResult: Sendable, Equatable, RenamedColumns {
   let version: String?
   /// Which attempt succeeded.
   let attempt: Int
+
+  /// Each of its four flags in words, those of the endpoint last; nil where no condition says. The endpoint means any
+  /// condition, and the setting `consult_from` those that are sure enough.
+  var flags: [String?] {
+    func text(_ flag: Bool?) -> String? { flag.map { $0 ? "yes" : "no" } }
+    let why = "no: the endpoint says so of no condition that is sure enough (setting consult_from)"
+    return [
+      isSerious == false && endpointSaysSerious == true ? why : text(isSerious),
+      advisesConsultation == false && endpointAdvisesConsultation == true ? why : text(advisesConsultation),
+      text(endpointSaysSerious), text(endpointAdvisesConsultation),
+    ]
+  }
 }
 
 /// Why a job died.

@@ -129,20 +129,14 @@ enum JobPage {
     for condition in StoredCondition.read(result.conditionsJSON) {
       table.add(["\(condition.name.shortened(to: 200))", .confidence(condition.confidence, condition.mark)])
     }
+    let names = ["Serious", "Consultation advised"]
+    let flags = zip(names + names.map { "\($0), says the endpoint" }, result.flags)
+    let facts: [(name: String, value: HTML?)] = flags.map { name, flag in (name, flag.map { "\($0)" }) }
     return """
       <h2>Result</h2>
       \(table.html)
-      \(HTML.facts([
-        ("Serious", flag(result.isSerious)), ("Consultation advised", flag(result.advisesConsultation)),
-        ("Serious, says the endpoint", flag(result.endpointSaysSerious)),
-        ("Consultation advised, says the endpoint", flag(result.endpointAdvisesConsultation)),
-        ("Analysis", "\(result.analysisID)"), ("Model", result.model.map { "\($0)" }),
-      ]))
+      \(HTML.facts(facts + [("Analysis", "\(result.analysisID)"), ("Model", result.model.map { "\($0)" })]))
       """
-  }
-
-  private static func flag(_ flag: Bool?) -> HTML? {
-    flag.map { $0 ? "yes" : "no" }
   }
 
   // MARK: - The attempts

@@ -89,12 +89,9 @@ extension JobDetail: Presentable {
     facts.add("endpoint", result.endpoint)
     facts.add("model", result.model)
     facts.add("calls", String(result.calls))
-    let flags = [
-      ("serious", result.isSerious), ("consult", result.advisesConsultation),
-      ("endpoint serious", result.endpointSaysSerious),
-      ("endpoint consult", result.endpointAdvisesConsultation),
-    ]
-    for (name, flag) in flags { facts.add(name, flag.map { $0 ? "yes" : "no" }) }
+    for (name, flag) in zip(["serious", "consult", "endpoint serious", "endpoint consult"], result.flags) {
+      facts.add(name, flag)
+    }
   }
 
   private static func conditions(of result: StoredResult, width: Int?, paint: Paint) -> String {

@@ -222,7 +222,7 @@ enum ToReviewPage {
         "<a href=\"\(question.address(of: analysis.job))\">\(analysis.job.description)</a>",
         "\(analysis.condition?.shortened(to: JobsPage.nameLength) ?? "none")",
         "\(analysis.confidence.map { HTML.confidence($0, mark) })",
-        analysis.isSerious ? "<strong class=\"bad\">serious</strong>" : "",
+        analysis.isSerious ? "<strong class=\"bad\">yes</strong>" : "",
         "\(AnalysisKind(code: analysis.kind)?.rawValue ?? "")",
         "\(analysis.user.shortened(to: JobsPage.nameLength))",
         "\(analysis.clinic?.shortened(to: JobsPage.nameLength) ?? "")", .time(analysis.at),

@@ -109,10 +109,13 @@ public struct DataTable {
     rows.append((cells, id))
   }
 
-  /// The table, or what is said where it is empty.
+  /// The table, or what is said where it is empty. Columns in which no row has anything are left out.
   public var html: HTML {
     guard !rows.isEmpty else { return "<p class=\"empty\">\(empty)</p>" }
-    return "\(opening)\(rows.map { row($0.cells, id: $0.id) })\(closing)"
+    let kept = columns.indices.filter { index in rows.contains { !$0.cells[index].markup.isEmpty } }
+    let table = DataTable(caption, kept.map { columns[$0] }, empty: empty)
+    let lines = rows.map { row in table.row(kept.map { row.cells[$0] }, id: row.id) }
+    return "\(table.opening)\(lines)\(closing)"
   }
 
   /// What comes before the rows, for a table that is too long to be kept: it is written row by row.

@@ -30,7 +30,9 @@ struct PagePartTests {
   @Test(
     "A word that is too long for a narrow column may be broken behind what separates its parts, and nowhere else",
     arguments: [
-      ("worker-1.hospital.example.org", "worker-<wbr>1.hospital.<wbr>example.<wbr>org"),
+      ("worker-1.hospital.example.org", "worker-<wbr>1.hospital.<wbr>example.org"),
+      ("throat-89.jpg", "throat-<wbr>89.jpg"),
+      ("IMG_20261128_114127.jpeg", "IMG_<wbr>20261128_<wbr>114127.jpeg"),
       ("https://model.example.org/v2", "https://<wbr>model.<wbr>example.<wbr>org/<wbr>v2"),
       (
         "tonsillitis or pharyngitis, 2026-11-27",
@@ -43,6 +45,16 @@ struct PagePartTests {
     let page: HTML = "<td title=\"\(text)\">\(text)</td>"
     let finished = String(decoding: PageMarkup().finished(page.markup), as: UTF8.self)
     #expect(finished.hasSuffix(">\(shown)</td>") && finished.hasPrefix(page.markup.prefix { $0 != ">" }))
+  }
+
+  @Test("A column in which no row has anything is left out")
+  func emptyColumns() {
+    var table = DataTable("Attempts", [.init("Attempt"), .init("Cause"), .init("Error id")], empty: "None.")
+    table.add(["1", "server", ""])
+    table.add(["2", "", ""], id: "second")
+    let html = table.html.markup
+    #expect(html.contains("<th scope=\"col\">Cause</th></tr>") && !html.contains("Error id"))
+    #expect(html.contains("<tr id=\"second\">") && html.contains("<td data-column=\"Cause\"></td></tr>"))
   }
 
   @Test("What is drawn, and what stands in a field, has no place to be broken")

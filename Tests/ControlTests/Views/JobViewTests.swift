@@ -68,14 +68,14 @@ struct JobViewTests {
         == #"{"jobs":[],"next":"2026-10/5","cut_short":true}"#)
   }
 
-  private func analysed() throws -> JobDetail {
+  private func analysed(isSerious: Bool = true) throws -> JobDetail {
     let conditions = """
       [{"id": "tonsillitis", "name": "Tonsillitis", "confidence": 0.7999, "band": 3, "normal": false},
        {"id": "normal", "name": "Normal", "confidence": 0.05, "band": 1, "normal": true}]
       """
     let result = StoredResult(
       analysisID: "a-1", answeredAt: nil, finishedAt: Fixed.moment + 2, conditionsJSON: conditions,
-      isSerious: true, advisesConsultation: nil, endpointSaysSerious: true,
+      isSerious: isSerious, advisesConsultation: nil, endpointSaysSerious: true,
       endpointAdvisesConsultation: false,
       calls: 1, callMilliseconds: 52, model: "m1", endpoint: "main", version: "1.0", attempt: 2)
     let attempt = AttemptRecord(
@@ -119,6 +119,13 @@ struct JobViewTests {
               2  2026-10-01 00:00:02Z  worker_lost           1?  no      number 8                      The worker was lost while the job was in its lease.
 
         """)
+  }
+
+  @Test("of what the endpoint says and is not counted here, why not")
+  func flags() throws {
+    let said = try #require(try analysed(isSerious: false).result)
+    #expect(said.flags[0]?.hasPrefix("no: the endpoint says so of no condition that is sure enough") == true)
+    #expect(said.flags[1...] == [nil, "yes", "no"])
   }
 
   @Test("the same as JSON")

@@ -99,7 +99,9 @@ struct PageMarkup {
       out += sign
       length += 1
       guard index + 1 < signs.count else { return }
-      let isEnd = Self.isSeparator(sign) && !Self.isSeparator(signs[index + 1])
+      // What a file's name ends in stays with its last part: `throat-` and `89.jpg`.
+      let isBeforeEnding = signs.count - index <= 5 && sign.first == UInt8(ascii: ".")
+      let isEnd = Self.isSeparator(sign) && !Self.isSeparator(signs[index + 1]) && !isBeforeEnding
       if (isEnd && length > 2) || length >= Self.longestPart {
         out += Array("<wbr>".utf8)
         length = 0

@@ -38,7 +38,9 @@ enum Stylesheet {
     caption { text-align: left; color: var(--quiet); padding: .25rem 0; }
     th, td { text-align: left; padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top;
       overflow-wrap: break-word; }
+    .scroll:not(:has(thead th:nth-child(5))) table { max-width: 56rem; }
     tbody th { font-weight: 400; }
+    time, .confidence { white-space: nowrap; }
     .number { text-align: right; }
     .number + th, .number + td { padding-left: .75rem; }
     dl.figures + .scroll, .scroll + dl.facts { margin-top: 1rem; }
@@ -79,6 +81,9 @@ enum Stylesheet {
     .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 0 2rem; }
     .paging a { margin-right: 1rem; }
     .buttons { display: flex; flex-wrap: wrap; gap: 1rem; align-items: center; }
+    form:has(tbody input:checked) .marked { position: sticky; bottom: 0; padding: .5rem 0; background: var(--paper);
+      border-top: 1px solid var(--line); }
+    html { scroll-padding-bottom: 6rem; }
     form.confirm { max-width: 36rem; }
     form.confirm input:not([type=hidden]), form.confirm textarea { width: 100%; }
     main { overflow-wrap: break-word; }
@@ -87,6 +92,8 @@ enum Stylesheet {
     label { display: block; font-size: .875rem; color: var(--quiet); }
     input, select, textarea, button { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--quiet);
       border-radius: .3rem; padding: .35rem .6rem; min-height: 2.25rem; max-width: 100%; }
+    form.filters :is(input, select, button) { height: 2.5rem; }
+    details { margin: .5rem 0; }
     button { cursor: pointer; background: var(--soft); }
     a.button { display: inline-block; border: 1px solid var(--quiet); border-radius: .3rem; padding: .35rem .6rem;
       background: var(--soft); color: var(--ink); text-decoration: none; }
@@ -118,12 +125,11 @@ enum Stylesheet {
       td:empty { display: none; }
       table, tbody { display: block; }
       caption { display: block; }
-      tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 8rem), 1fr)); gap: .25rem .75rem;
-        padding: .5rem 0; border-bottom: 2px solid var(--line); }
-      tbody th, td, .number { display: block; border: 0; padding: 0; text-align: left; }
-      td::before { content: attr(data-column); display: block; color: var(--quiet); font-size: .875rem; }
-      tbody th { grid-column: 1 / -1; font-weight: 700; }
-      tbody th::before { content: attr(data-column) " "; color: var(--quiet); font-weight: 400; }
+      tr { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; padding: .4rem 0; border-bottom: 2px solid var(--line);
+        font-size: .875rem; }
+      tbody th, tbody td, tbody .number { display: block; border: 0; padding: 0; text-align: left; min-width: 0; }
+      td::before, tbody th::before { content: attr(data-column) " "; color: var(--quiet); font-weight: 400; }
+      tbody th { font-weight: 700; }
     """
 
   /// What `/icon.svg` is: a queue of three.
