@@ -2,8 +2,10 @@ public import PostgreSQL
 
 /// Who is logged in, and which roles of the installation the login has.
 public struct DatabaseLogin: Sendable, Equatable {
-  /// The login's name, as SQL writes it.
+  /// The login's name.
   public let name: String
+  /// The same as SQL writes it, for a statement that somebody is advised to run.
+  public let quotedName: String
   /// With what the names of the installation's roles begin.
   public let rolePrefix: String
   /// The roles that it has; a superuser has all of them.
@@ -15,10 +17,11 @@ public struct DatabaseLogin: Sendable, Equatable {
 
   /// A login with its roles.
   init(
-    name: String, rolePrefix: String = "analysis", roles: Set<DatabaseRole>,
+    name: String, quotedName: String? = nil, rolePrefix: String = "analysis", roles: Set<DatabaseRole>,
     dormant: Set<DatabaseRole> = [], others: [DatabaseRole: [String]] = [:]
   ) {
     self.name = name
+    self.quotedName = quotedName ?? name
     self.rolePrefix = rolePrefix
     self.roles = roles
     self.dormant = dormant
@@ -37,7 +40,8 @@ public struct DatabaseLogin: Sendable, Equatable {
       }
       let others = try row.array("others", of: String.self).map { $0.split(separator: "=", maxSplits: 1) }
       return DatabaseLogin(
-        name: name, rolePrefix: prefix, roles: try known("roles"), dormant: try known("dormant"),
+        name: name, quotedName: try row.string("quoted"), rolePrefix: prefix, roles: try known("roles"),
+        dormant: try known("dormant"),
         others: Dictionary(
           uniqueKeysWithValues: DatabaseRole.allCases.map { role in
             (role, others.filter { $0[0] == role.name(prefix: prefix) }.map { String($0[1]) })
@@ -66,7 +70,7 @@ public struct DatabaseLogin: Sendable, Equatable {
     if let asRole = takenRole(of: roles) { return (message, asRole) }
     let grant =
       self.roles.isEmpty && missing != .owner
-      ? " An administrator of the database can grant it: GRANT \(missing.name(prefix: rolePrefix)) TO \(name);"
+      ? " An administrator of the database can grant it: GRANT \(missing.name(prefix: rolePrefix)) TO \(quotedName);"
       : ""
     return (message, logins(with: roles) + grant)
   }

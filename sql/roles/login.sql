@@ -1,7 +1,7 @@
--- Who is logged in, as SQL writes it; with what the names of this installation's roles begin; which of them
--- the login has; whose rights it has only when it acts as them (NOINHERIT); and other logins that have a
--- role, a few of each, as ROLE=LOGIN. Every login may read this.
-SELECT pg_catalog.quote_ident(current_user) AS login, p.prefix,
+-- Who is logged in, and the same as SQL writes it; with what the names of this installation's roles begin;
+-- which of them the login has; whose rights it has only when it acts as them (NOINHERIT); and other logins
+-- that have a role, a few of each, as ROLE=LOGIN. Every login may read this.
+SELECT current_user::text AS login, pg_catalog.quote_ident(current_user) AS quoted, p.prefix,
        ARRAY(
          SELECT r.rolname::text
            FROM pg_catalog.pg_roles r

@@ -39,7 +39,7 @@ struct RightsChecks: DatabaseCheck {
       return .wrong(
         check, "login \(login.name) has no role: it can neither submit nor work nor read",
         "An administrator of the database can grant one: GRANT \(DatabaseRole.worker.name(prefix: login.rolePrefix)) TO "
-          + "\(login.name); or another that analysisctl roles check shows.")
+          + "\(login.quotedName); or another that analysisctl roles check shows.")
     }
     return .ok(check, "login \(login.name) has the role \(own.joined(separator: " and "))")
   }

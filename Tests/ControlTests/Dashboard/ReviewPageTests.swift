@@ -26,7 +26,7 @@ struct ReviewPageTests {
   @Test("A clinician reviews a job on its page, where the thread stands, escaped and in its lines")
   func review() async throws {
     try await with { (queue, job, waiting) async throws in
-      try await withLogin("dr", of: ["clinician"], in: queue) { (login) async throws in
+      try await withLogin("dr$1", of: ["clinician"], in: queue) { (login) async throws in
         try await withPages(login) { (pages) async throws in
           let path = "/jobs/\(job)/review"
           let before = try pages.get("/jobs/\(job)").text
@@ -271,7 +271,7 @@ struct ReviewPageTests {
   func oneAfterTheOther() async throws {
     try await withSeveral { (queue, jobs) async throws in
       let order = [2, 0, 5, 3, 1, 4].map { jobs[$0] }
-      try await withLogin("dr", of: ["reviewer"], in: queue) { (login) async throws in
+      try await withLogin("dr$1", of: ["reviewer"], in: queue) { (login) async throws in
         try await withPages(login) { (pages) async throws in
           var path = "/jobs/\(order[0])/review"
           for (index, job) in order.enumerated() {

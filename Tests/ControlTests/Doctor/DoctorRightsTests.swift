@@ -39,7 +39,7 @@ struct DoctorRightsTests {
   @Test("a login without a role: wrong, with who can grant one")
   func none() async throws {
     try await withQueue { (queue) async throws in
-      try await withLoginRole(on: queue.pool) { (login) async throws in
+      try await withLoginRole(on: queue.pool, named: "login$1") { (login) async throws in
         try await queue.execute("GRANT USAGE ON SCHEMA analysis TO \(login)")
         try await queue.execute(
           "GRANT SELECT ON analysis.schema_migration, analysis.schema_function TO \(login)")
@@ -47,7 +47,7 @@ struct DoctorRightsTests {
           "GRANT EXECUTE ON FUNCTION analysis.role_prefix, analysis.role_rights TO \(login)")
         let (found, code) = try await queue.acting(as: login).control.doctor()
         #expect(found.state("rights.role") == "wrong" && code == .jobFailed)
-        #expect(found.of("rights.role")[0].advice?.contains("GRANT analysis_worker TO \(login)") == true)
+        #expect(found.of("rights.role")[0].advice?.contains("GRANT analysis_worker TO \"\(login)\"") == true)
       }
     }
   }
