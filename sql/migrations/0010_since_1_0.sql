@@ -591,6 +591,18 @@ CREATE TYPE analysis.watched AS (
   o_jobs      bigint[],
   o_places    smallint[]);
 
+-- What every submit asks of the settings, in one row that it reads at once: `keep_admission` writes it where
+-- a setting changes. Until then nothing in plaintext is taken.
+CREATE TABLE analysis.admission (
+  is_only        boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  only_encrypted boolean NOT NULL DEFAULT true,
+  photos_once    boolean NOT NULL DEFAULT false,
+  has_old_keys   boolean NOT NULL,        -- there are keys as version 1.0 kept them
+  max_bytes      bigint,                  -- of the database; NULL: no limit, as in the next two
+  max_all        bigint,                  -- jobs waiting, of all users
+  max_waiting    bigint)                  -- of one user
+  WITH (fillfactor = 50);
+
 -- What submit passes on of one job, but for its image; and what holds for all jobs of a call.
 CREATE TYPE analysis.submission AS (
   "user"       text,
@@ -644,14 +656,20 @@ CREATE TYPE analysis.submit_rules AS (
 
 -- What is known of a job that is submitted alone.
 CREATE TYPE analysis.single_job AS (
-  id                bigint,
-  user_id           bigint,
-  period            smallint,
-  cost              bigint,
-  key_hash          bytea,
-  image             bigint,
-  image_bytes       int,
-  image_unsanitized boolean);
+  id           bigint,
+  user_id      bigint,
+  period       smallint,
+  quota        int,           -- the limit in force; NULL: none
+  used         int,           -- with this job
+  cost         bigint,
+  key_salt     bytea,
+  key_hash     bytea,
+  has_old_keys boolean,       -- as the next two in `admission`
+  once         boolean,
+  max_waiting  bigint,
+  submitter    smallint,
+  now          timestamptz,
+  max_attempts smallint);
 
 -- What is known of the jobs of a submit, step by step: an array has an element for each.
 CREATE TYPE analysis.submit_state AS (
@@ -935,9 +953,9 @@ ALTER TABLE analysis.account
     AND cardinality(anchors) <= 1000 AND 0 < ALL (anchors));
 
 -- Fewer checks of what a submit writes. The server reads and prepares every check anew for every statement:
--- the fifteen of one submitted job were a seventh of its cost. What they demand of images and counts is the
--- same, in one check for each table. Jobs, keys, `ready` and `fair_share` have none: only the functions write
--- them, of values that they have judged (is_sound), and broken_records looks whether they are so.
+-- the fifteen of one submitted job were a seventh of its cost. What they demand of images is the same, in one
+-- check. Jobs, keys, counters, `ready` and `fair_share` have none: only the functions write them, of values
+-- that they have judged (is_sound), and broken_records looks whether they are so.
 --
 -- NOT VALID: what is there was held to the same, and to read all months again would keep the queue waiting.
 -- The months that are made from now on have the checks as valid ones. Checks that somebody has added stay,
@@ -968,8 +986,6 @@ ALTER TABLE analysis.image ADD CONSTRAINT image_whole CHECK (
   AND CASE WHEN encrypted_by IS NULL THEN wrapped_key IS NULL
            ELSE encrypted_by > 0 AND octet_length(wrapped_key) = 72 AND byte_count > 40 END IS TRUE)
   NOT VALID;
-ALTER TABLE analysis.usage ADD CONSTRAINT usage_whole CHECK (
-  used >= 0 AND refunded >= 0 AND refused >= 0) NOT VALID;
 
 -- Keys that are there are kept without the login that submitted, and are looked for as they are.
-INSERT INTO analysis.gauge (name, value) SELECT 'old_keys', 1 WHERE EXISTS (SELECT FROM analysis.idem);
+INSERT INTO analysis.admission (has_old_keys) SELECT EXISTS (SELECT FROM analysis.idem);

@@ -119,7 +119,8 @@ struct AttackedDatabase: Sendable {
   func fingerprint() async throws -> [String: String] {
     var prints: [String: String] = [:]
     for table in [
-      "account", "account_plan", "attempt_error", "clinic", "clinic_viewer", "dead", "fair_share", "idem",
+      "account", "account_plan", "admission", "attempt_error", "clinic", "clinic_viewer", "dead",
+      "fair_share", "idem",
       "image", "job", "lease", "login_code", "logo", "plan", "plan_limit", "plan_price", "product", "profile",
       "purged_month",
       "ready", "refund", "renamed", "result", "review", "review_comment", "scheduled", "setting", "share",

@@ -169,7 +169,7 @@ struct OwnJobsTests {
             DELETE FROM analysis.idem i USING analysis.job j
             WHERE j.id = i.job_id AND j.submitter = (SELECT s.id FROM analysis.submitter s WHERE s.login ~ 'two');
             UPDATE analysis.idem i SET key_hash = sha256(a.key_salt || 'key') FROM analysis.account a;
-            INSERT INTO analysis.gauge (name, value) VALUES ('old_keys', 1)
+            UPDATE analysis.admission SET has_old_keys = true
             """)
           #expect(try await one.query(submit).single().string(0) == "duplicate")
           #expect(try await one.query(billed).single().int(0) == 0)

@@ -100,6 +100,7 @@ extension SQLAttack {
     ("renames a clinic that was billed", "UPDATE analysis.statement_clinic SET name = 'x'"),
     ("switches on what a product has off", "UPDATE analysis.product SET off = '{}'"),
     ("changes a setting", "UPDATE analysis.setting SET value = '1'"),
+    ("lifts the limits of submits", "UPDATE analysis.admission SET max_all = NULL, max_waiting = NULL"),
     ("removes results", "DELETE FROM analysis.result"),
     ("removes jobs", "DELETE FROM analysis.job"),
     ("removes pictures", "DELETE FROM analysis.image"),

@@ -182,6 +182,24 @@ struct CapacityTests {
     }
   }
 
+  @Test("Settings that two change at the same moment both hold for the next submit")
+  func settingsAtOnce() async throws {
+    try await withCheckedQueue { queue in
+      try await withThrowingTaskGroup(of: Void.self) { (group) async throws in
+        try await queue.pool.transaction { (open) async throws in
+          _ = try await open.query(
+            "UPDATE analysis.setting SET value = '1' WHERE name = 'max_waiting_per_user'")
+          group.addTask {
+            try await queue.execute("UPDATE analysis.setting SET value = '2' WHERE name = 'max_waiting'")
+          }
+          try await queue.untilSomebodyWaits()
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await queue.text("SELECT max_waiting || ' ' || max_all FROM analysis.admission") == "1 2")
+    }
+  }
+
   @Test("While no worker measures, a submit goes by the last size or by vacuum, and looks at no file")
   func unmeasured() async throws {
     try await withCheckedQueue { queue in

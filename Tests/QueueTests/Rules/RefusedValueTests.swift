@@ -37,16 +37,16 @@ struct RefusedValueTests {
       ("job", "max_attempts = 0", "job"), ("job", "lane = 7", "job"), ("job", "kind = 2", "job"),
       ("job", "image_bytes = 0", "job"), ("job", "source_name = repeat('x', 501)", "job"),
       ("job", "key_hash = '1'", "job"), ("idem", "key_hash = '1'", "key"),
-      ("idem", "content_hash = '1'", "key"),
+      ("idem", "content_hash = '1'", "key"), ("usage", "refunded = -1", "usage"),
     ])
   func planted(table: String, change: String, rule: String) async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("u")
       let job = try await queue.create([Ask("u", key: "visit-1")])[0]
-      let broken = "SELECT DISTINCT rule || ' ' || job_id FROM analysis.broken_invariants()"
+      let broken = "SELECT DISTINCT concat_ws(' ', rule, job_id) FROM analysis.broken_invariants()"
       #expect(try await queue.texts(broken).isEmpty)
       try await queue.execute("UPDATE analysis.\(table) SET \(change)")
-      #expect(try await queue.texts(broken).contains("\(rule) \(job)"))
+      #expect(try await queue.texts(broken).contains(rule == "usage" ? rule : "\(rule) \(job)"))
     }
   }
 

@@ -95,9 +95,9 @@ struct SubmitSingleTests {
       func direct(image: Bool, key: String) async throws -> Int? {
         try await queue.pool.query(
           """
-          SELECT s.o_job FROM analysis.submit_single(0::smallint, CASE WHEN $1 THEN 'a'::bytea END,
+          SELECT s.id FROM analysis.submit_single(0::smallint, CASE WHEN $1 THEN 'a'::bytea END,
             ROW('clinic', 1, 1, sha256('a'), NULL, NULL, NULL, $2, NULL, NULL, NULL, NULL)::analysis.submission,
-            ROW(10, NULL, clock_timestamp(), NULL, false, NULL, false, NULL)::analysis.submit_rules) s
+            10::smallint, clock_timestamp()) s
           """, [.bool(image), .text(key)]
         ).single().intIfPresent(0)
       }

@@ -45,13 +45,8 @@ BEGIN
       AND analysis.are_objects(p_images),
     'images that are objects have a key of this installation and a length each, and the arrays an '
     'element for each');
-  IF current_setting('transaction_isolation') <> 'read committed' THEN
-    PERFORM analysis.refuse_repeatable_read();
-    PERFORM analysis.hold_accounts(p_shard, NULL, p_jobs."user");
-  END IF;
-  v_rules := analysis.rules_of_submit(clock_timestamp(), p_max_attempts);
-  v_rules.once := (p_jobs.key IS NULL OR array_position(p_jobs.key, NULL) IS NOT NULL)
-    AND analysis.takes_photos_once();
+  v_rules := analysis.rules_of_submit(
+    p_shard, p_jobs."user", p_jobs.key, clock_timestamp(), p_max_attempts);
   v_rules.only_encrypted := v_rules.only_encrypted
     OR analysis.setting_value('image_store') IS DISTINCT FROM 's3-plaintext';
   v_answer := ARRAY(SELECT a FROM analysis.submit_jobs(p_shard, p_jobs, p_images, v_rules) a);

@@ -1,44 +1,55 @@
 -- Submitting. Limit, month, shard, cost and clock are looked up here; the caller only says who wants what.
 
--- What binds everybody. Workers refresh the gauges; where none has for a minute the submit takes what the
--- server has counted anyway, and writes nothing: its transaction may stay open, and would keep the workers
--- from the gauge.
-CREATE OR REPLACE FUNCTION analysis.rules_of_submit(p_now timestamptz, p_max_attempts smallint)
+-- What binds everybody, in one row. Workers refresh the gauges; where none has for a minute the submit takes
+-- what the server has counted anyway, and writes nothing: its transaction may stay open, and would keep the
+-- workers from the gauge. A part of what calls it.
+CREATE OR REPLACE FUNCTION analysis.admission_at(p_now timestamptz)
+RETURNS TABLE (
+  max_bytes bigint, max_all bigint, max_waiting bigint, only_encrypted boolean, has_old_keys boolean,
+  once boolean, waiting bigint, submitter smallint)
+LANGUAGE sql STABLE AS $$
+  SELECT g.max_bytes, g.max_all, g.max_waiting, g.only_encrypted, g.has_old_keys,
+    -- By the setting, or for this transaction, as a gateway has it.
+    g.photos_once OR coalesce(current_setting('analysis.photos_once', true) = 'yes', false),
+    coalesce((
+      SELECT v.value FROM analysis.gauge v
+      WHERE v.name = 'waiting' AND v.at BETWEEN p_now - interval '1 minute' AND clock_timestamp()),
+      analysis.counted_waiting()),
+    s.id
+  FROM analysis.admission g
+  LEFT JOIN LATERAL (SELECT k.id FROM analysis.submitter k WHERE k.login = session_user LIMIT 1) s ON true
+  WHERE g.is_only
+$$;
+
+-- How large the database is, by the gauge or as the server has counted.
+CREATE OR REPLACE FUNCTION analysis.bytes_at(p_now timestamptz) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN coalesce((
+    SELECT g.value FROM analysis.gauge g
+    WHERE g.name = 'database_bytes' AND g.at BETWEEN p_now - interval '1 minute' AND clock_timestamp()),
+    analysis.counted_bytes());
+END $$;
+
+-- The rules of a submit the general way, with what a transaction of another isolation needs.
+CREATE OR REPLACE FUNCTION analysis.rules_of_submit(
+  p_shard smallint, p_users text[], p_keys text[], p_now timestamptz, p_max_attempts smallint)
 RETURNS analysis.submit_rules
 LANGUAGE plpgsql AS $$
 DECLARE
   v_rules analysis.submit_rules;
-  v_max_bytes bigint;                  -- of the database
-  v_max_all bigint;                    -- jobs waiting, of all users
-  v_bytes bigint;                      -- as far as a worker told lately
-  v_all bigint;
 BEGIN
-  SELECT (SELECT nullif(s.value, '')::bigint FROM analysis.setting s WHERE s.name = 'max_database_bytes'),
-         (SELECT nullif(s.value, '')::bigint FROM analysis.setting s WHERE s.name = 'max_waiting'),
-         (SELECT nullif(s.value, '')::bigint FROM analysis.setting s WHERE s.name = 'max_waiting_per_user'),
-         (SELECT g.value FROM analysis.gauge g
-           WHERE g.name = 'database_bytes'
-             AND g.at BETWEEN p_now - interval '1 minute' AND clock_timestamp()),
-         (SELECT g.value FROM analysis.gauge g
-           WHERE g.name = 'waiting'
-             AND g.at BETWEEN p_now - interval '1 minute' AND clock_timestamp()),
-         (SELECT min(s.id) FROM analysis.submitter s WHERE s.login = session_user),
-         coalesce(
-           (SELECT s.value <> 'no' FROM analysis.setting s WHERE s.name = 'require_encryption'), true),
-         EXISTS (SELECT FROM analysis.gauge g WHERE g.name = 'old_keys'), p_now, p_max_attempts
-  INTO v_max_bytes, v_max_all, v_rules.max_waiting, v_bytes, v_all, v_rules.submitter,
-    v_rules.only_encrypted, v_rules.has_old_keys, v_rules.now, v_rules.max_attempts;
-  IF v_rules.submitter IS NULL THEN
-    v_rules.submitter := analysis.new_submitter();
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    PERFORM analysis.refuse_repeatable_read();
+    PERFORM analysis.hold_accounts(p_shard, NULL, p_users);
   END IF;
-  IF v_bytes IS NULL AND v_max_bytes IS NOT NULL THEN
-    v_bytes := analysis.counted_bytes();
-  END IF;
-  IF v_all IS NULL AND v_max_all IS NOT NULL THEN
-    v_all := analysis.counted_waiting();
-  END IF;
-  v_rules."full" := CASE WHEN v_bytes >= v_max_bytes THEN 'storage_full'
-    WHEN v_all >= v_max_all THEN 'queue_full' END;
+  SELECT p_max_attempts, r.max_waiting, p_now, coalesce(r.submitter, analysis.new_submitter()),
+    r.has_old_keys, r.only_encrypted,
+    r.once AND (p_keys IS NULL OR array_position(p_keys, NULL) IS NOT NULL),
+    CASE WHEN CASE WHEN r.max_bytes IS NOT NULL THEN analysis.bytes_at(p_now) >= r.max_bytes END
+           THEN 'storage_full'
+         WHEN r.waiting >= r.max_all THEN 'queue_full' END
+  INTO STRICT v_rules FROM analysis.admission_at(p_now) r;
   RETURN v_rules;
 END $$;
 
@@ -67,8 +78,6 @@ CREATE OR REPLACE FUNCTION analysis.judge_submissions(
   p_shard smallint, p_jobs analysis.submissions, p_images bytea[], p_rules analysis.submit_rules,
   OUT o_state analysis.submit_state)
 LANGUAGE plpgsql AS $$
-DECLARE
-  v_login bytea := sha256(convert_to(session_user, 'UTF8'));
 BEGIN
   WITH asked AS MATERIALIZED (
     SELECT t.*, greatest(t.at, p_rules.now) AS run_from,
@@ -107,7 +116,7 @@ BEGIN
     SELECT k.user_id, CASE WHEN t.sound THEN analysis.lane_of(t.kind, t.priority) END AS lane, k.period,
       k.quota, k.cost, nextval('analysis.job_id') AS job_id,
       CASE WHEN t.at > p_rules.now THEN t.at END AS run_at,
-      analysis.key_hash(k.key_salt, t.key, v_login) AS key_hash,
+      analysis.key_hash(k.key_salt, t.key) AS key_hash,
       CASE WHEN p_rules.has_old_keys THEN analysis.old_key_hash(k.key_salt, t.key) END AS old_hash,
       sha256(t.sha256 || convert_to(t.kind::text, 'UTF8')) AS content_hash,
       CASE WHEN NOT t.sound THEN 'bad_argument'
@@ -255,15 +264,6 @@ BEGIN
       SELECT v_job[f.first], v_content[f.first], v_period[f.first], f.first
       WHERE f.job_there IS NULL AND f.first < f.i) t
     ORDER BY f.i) x;
-END $$;
-
--- Whether a photo without a key is one job a day: by the setting, or for this transaction, as a gateway has
--- it.
-CREATE OR REPLACE FUNCTION analysis.takes_photos_once() RETURNS boolean
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-  RETURN coalesce(current_setting('analysis.photos_once', true) = 'yes', false) OR EXISTS (
-    SELECT FROM analysis.setting s WHERE s.name = 'photos_once' AND s.value = 'yes');
 END $$;
 
 -- A photo that comes without a key is one job a day: of the jobs that this login has submitted for the user
@@ -647,53 +647,45 @@ SET lock_timeout = '10s' AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_count int := coalesce(cardinality(p_user), 0);
-  v_is_single boolean := v_count = 1;  -- it may go the short way
-  v_rules analysis.submit_rules;
-  v_single record;                     -- what came of the short way
+  v_job analysis.single_job;           -- what came of the short way
+  v_jobs analysis.submissions;
 BEGIN
-  IF v_count = 0 THEN
-    RETURN;
-  ELSIF (p_shard IS NOT NULL AND v_count <= 100000 AND p_max_attempts BETWEEN 1 AND 100
-      AND analysis.are_submissions(
-        ROW(p_user, p_kind, p_priority, p_sha256, p_width, p_height, p_unsanitized, p_key, p_at, p_expires,
-          p_source, p_encrypted_by, p_wrapped_key, NULL, NULL)::analysis.submissions,
-        p_image, '[1:' || v_count || ']')) IS NOT TRUE THEN
-    PERFORM analysis.require_argument(false, 'the arrays of a submit differ in length or do not begin at 1, '
-      'or max_attempts is not from 1 to 100');
-  END IF;
-  IF array_to_string(p_user, '') IS NOT NFC NORMALIZED THEN
-    p_user := analysis.composed(p_user);
-  END IF;
-  IF current_setting('transaction_isolation') <> 'read committed' THEN
-    v_is_single := false;
-    PERFORM analysis.refuse_repeatable_read();
-    PERFORM analysis.hold_accounts(p_shard, NULL, p_user);
-  END IF;
-  v_rules := analysis.rules_of_submit(v_now, p_max_attempts);
-  v_rules.once := (p_key IS NULL OR array_position(p_key, NULL) IS NOT NULL) AND analysis.takes_photos_once();
   -- One job alone goes the short way, if it is as usual.
-  IF v_is_single AND v_rules."full" IS NULL AND p_at[1] IS NULL
-     AND (p_encrypted_by[1] IS NOT NULL OR NOT v_rules.only_encrypted) THEN
-    v_single := analysis.submit_single(
+  IF v_count = 1 AND p_shard IS NOT NULL AND p_max_attempts BETWEEN 1 AND 100 AND p_at[1] IS NULL
+     AND ('[1:1]' = ALL (ARRAY[
+       array_dims(p_user), array_dims(p_kind), array_dims(p_priority), array_dims(p_sha256),
+       array_dims(p_image), array_dims(p_width), array_dims(p_height), array_dims(p_unsanitized),
+       array_dims(p_key), array_dims(p_at), array_dims(p_expires), array_dims(p_source),
+       array_dims(p_encrypted_by), array_dims(p_wrapped_key)])) IS NOT FALSE
+     AND p_user[1] IS NFC NORMALIZED AND current_setting('transaction_isolation') = 'read committed' THEN
+    v_job := analysis.submit_single(
       p_shard, p_image[1],
       ROW(p_user[1], p_kind[1], p_priority[1], p_sha256[1], p_width[1], p_height[1], p_unsanitized[1],
         p_key[1], p_expires[1], p_source[1], p_encrypted_by[1], p_wrapped_key[1])::analysis.submission,
-      v_rules);
-    IF v_single.o_job IS NOT NULL THEN
+      p_max_attempts, v_now);
+    IF v_job.id IS NOT NULL THEN
       o_index := 1;
       o_outcome := 'created';
-      o_job := v_single.o_job;
-      o_period := v_single.o_period;
-      o_limit := v_single.o_limit;
-      o_used := v_single.o_used;
+      o_job := v_job.id;
+      o_period := v_job.period;
+      o_limit := v_job.quota;
+      o_used := v_job.used;
       RETURN NEXT;
       RETURN;
     END IF;
+  ELSIF v_count = 0 THEN
+    RETURN;
   END IF;
+  v_jobs := ROW(
+    analysis.composed(p_user), p_kind, p_priority, p_sha256, p_width, p_height, p_unsanitized, p_key, p_at,
+    p_expires, p_source, p_encrypted_by, p_wrapped_key, NULL, NULL)::analysis.submissions;
+  PERFORM analysis.require_argument(
+    p_shard IS NOT NULL AND v_count <= 100000 AND p_max_attempts BETWEEN 1 AND 100
+      AND analysis.are_submissions(v_jobs, p_image, '[1:' || v_count || ']'),
+    'the arrays of a submit differ in length or do not begin at 1, or max_attempts is not from 1 to 100');
   RETURN QUERY SELECT a.* FROM analysis.submit_jobs(
-    p_shard,
-    ROW(p_user, p_kind, p_priority, p_sha256, p_width, p_height, p_unsanitized, p_key, p_at, p_expires,
-      p_source, p_encrypted_by, p_wrapped_key, NULL, NULL)::analysis.submissions, p_image, v_rules) a;
+    p_shard, v_jobs, p_image,
+    analysis.rules_of_submit(p_shard, v_jobs."user", p_key, v_now, p_max_attempts)) a;
 END $$;
 COMMENT ON FUNCTION analysis.submit IS
   'Submits many jobs of one shard in one transaction; answers for each created, duplicate or refused.';

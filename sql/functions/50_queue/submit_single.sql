@@ -2,9 +2,9 @@
 --
 -- A back-end submits one job at a time, and for one the set-based steps of `submit` cost mostly the
 -- setting up of their plans. Here each step is a statement about one row. What is not usual (a refusal of
--- any kind, a key that is there already, the first job of a month, an image of another month, a place that
--- was given up) is answered with NULL, with nothing written, and goes the general way: there alone stands
--- what becomes of it.
+-- any kind, a key that is there already, the first job of a month or of a lane, an image of another month, a
+-- place that was given up) is answered with NULL, with nothing written, and goes the general way: there alone
+-- stands what becomes of it.
 
 -- Whether what a submit says of a job can be true at all.
 CREATE OR REPLACE FUNCTION analysis.is_sound(
@@ -63,10 +63,10 @@ DROP FUNCTION IF EXISTS analysis.submit_single(
 
 -- How a user's key is kept: with the login that submits, so that a key belongs to it alone; and how all keys
 -- were kept by version 1.0. They are stable as convert_to is, so that they become a part of what calls them.
-CREATE OR REPLACE FUNCTION analysis.key_hash(
-  p_salt bytea, p_key text, p_login bytea DEFAULT sha256(convert_to(session_user, 'UTF8'))) RETURNS bytea
+-- No text has the byte between login and key.
+CREATE OR REPLACE FUNCTION analysis.key_hash(p_salt bytea, p_key text) RETURNS bytea
 LANGUAGE sql STABLE AS $$
-  SELECT sha256(p_salt || p_login || convert_to(p_key, 'UTF8'))
+  SELECT sha256(p_salt || convert_to(session_user, 'UTF8') || '\x00' || convert_to(p_key, 'UTF8'))
 $$;
 
 CREATE OR REPLACE FUNCTION analysis.old_key_hash(p_salt bytea, p_key text) RETURNS bytea
@@ -97,17 +97,29 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT 'plaintext_refused: use analysisctl submit --key-file'
 $$;
 
--- Whether a single job is as usual, as far as that is said by itself. A part of what calls it.
-CREATE OR REPLACE FUNCTION analysis.is_usual(
+-- Whether a single job is sound in all that most jobs say nothing of.
+CREATE OR REPLACE FUNCTION analysis.is_sound_in_full(
   p_one analysis.submission, p_image_bytes int, p_now timestamptz)
 RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT (p_one.expires <= p_now OR NOT analysis.is_expiry(p_one.expires)
-    OR NOT analysis.is_sound(
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN coalesce(p_one.expires > p_now, true) AND analysis.is_expiry(p_one.expires)
+    AND analysis.is_sound(
       p_one."user", p_one.kind, p_one.priority, p_one.sha256, p_image_bytes, p_one.width, p_one.height,
       p_one.key, p_one.source, NULL)
-    OR NOT analysis.is_soundly_encrypted(
-      p_one.encrypted_by, octet_length(p_one.wrapped_key), p_image_bytes)) IS NOT TRUE
+    AND analysis.is_soundly_encrypted(p_one.encrypted_by, octet_length(p_one.wrapped_key), p_image_bytes);
+END $$;
+
+-- Whether it is sound. A part of what calls it, and short, since the server prepares all of it for each job.
+CREATE OR REPLACE FUNCTION analysis.is_usual(p_one analysis.submission, p_image_bytes int, p_now timestamptz)
+RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT p_one.kind IN (1, 2) AND p_one.priority BETWEEN 0 AND 2 AND octet_length(p_one.sha256) = 32
+    AND coalesce(length(p_one.key) BETWEEN 1 AND 200, true)
+    AND (num_nonnulls(
+        p_image_bytes, p_one.width, p_one.height, p_one.expires, p_one.source, p_one.encrypted_by,
+        p_one.wrapped_key) = 0
+      OR analysis.is_sound_in_full(p_one, p_image_bytes, p_now))
 $$;
 
 -- Has a row where a user has room among those waiting, with no place given up that is still to be applied,
@@ -185,148 +197,145 @@ LANGUAGE sql STABLE AS $$
     AND analysis.is_paid(p_shard, j.period, j.id)
 $$;
 
--- Keeps the key of a single job, if there is room for it, and finds or stores its image. p_job has its user,
--- month and cost; it has an image after it if all went as usual. Where an image comes encrypted, one that the
--- user has in plaintext or under another key is not used (see replace_images), and no key is kept. A photo
--- that may be a repeat goes the general way.
-CREATE OR REPLACE FUNCTION analysis.prepare_single(
-  p_shard smallint, p_image bytea, p_one analysis.submission, p_rules analysis.submit_rules, p_salt bytea,
-  INOUT p_job analysis.single_job)
-LANGUAGE plpgsql AS $$
-DECLARE
-  v_user bigint := p_job.user_id;
+-- Whether a single job may be one that is there already, by what is seldom asked: its key as version 1.0 kept
+-- it, or its photo where one is one job a day.
+CREATE OR REPLACE FUNCTION analysis.may_be_repeat(
+  p_shard smallint, p_is_stored boolean, p_one analysis.submission, p_job analysis.single_job)
+RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  IF p_rules.once AND p_one.key IS NULL AND (
-      p_image IS NULL OR analysis.is_photo_stored(p_shard, v_user, p_one.sha256, p_rules.now)) THEN
-    RETURN;
-  ELSIF p_rules.has_old_keys THEN
-    IF EXISTS (
+  RETURN p_job.has_old_keys AND EXISTS (
       SELECT FROM analysis.idem k
-      WHERE k.shard = p_shard AND k.user_id = v_user
-        AND k.key_hash = analysis.old_key_hash(p_salt, p_one.key)) THEN
-      RETURN;
-    END IF;
-  END IF;
-  p_job.id := nextval('analysis.job_id');
-  p_job.key_hash := analysis.key_hash(p_salt, p_one.key);
-  WITH room AS MATERIALIZED (
-    SELECT FROM analysis.room_of(
-      p_shard, v_user, p_one."user", p_job.period, p_job.cost, p_rules.max_waiting, p_rules.now)),
-  keyed AS (
-    INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
-    SELECT p_shard, v_user, p_job.key_hash, sha256(p_one.sha256 || convert_to(p_one.kind::text, 'UTF8')),
-      p_job.id, p_job.period, p_rules.now
-    FROM room WHERE p_one.key IS NOT NULL
-    ON CONFLICT (shard, user_id, key_hash) DO NOTHING
-    RETURNING 1)
-  SELECT k.id, k.byte_count, k.unsanitized
-  INTO p_job.image, p_job.image_bytes, p_job.image_unsanitized
-  FROM room
-  LEFT JOIN LATERAL (
-    SELECT i.id, i.byte_count, i.unsanitized FROM analysis.image i
-    WHERE p_image IS NULL AND i.shard = p_shard AND i.period = p_job.period AND i.user_id = v_user
-      AND i.sha256 = p_one.sha256 AND i.reusable
-    FOR KEY SHARE) k ON true
-  WHERE p_one.key IS NULL OR EXISTS (SELECT FROM keyed);
-  IF NOT FOUND THEN
-    RETURN;
-  END IF;
-  IF p_image IS NOT NULL THEN
-    INSERT INTO analysis.image AS k (
-      shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at,
-      encrypted_by, wrapped_key)
-    VALUES (p_shard, p_job.period, v_user, p_one.sha256, p_image, octet_length(p_image), p_one.width,
-      p_one.height, coalesce(p_one.unsanitized, false), p_rules.now, p_rules.now, p_one.encrypted_by,
-      p_one.wrapped_key)
-    ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
-      WHERE EXCLUDED.encrypted_by IS NULL OR k.encrypted_by IS NOT DISTINCT FROM EXCLUDED.encrypted_by
-    RETURNING k.id, k.byte_count, k.unsanitized
-    INTO p_job.image, p_job.image_bytes, p_job.image_unsanitized;
-  END IF;
-  IF p_job.image IS NULL THEN
-    DELETE FROM analysis.idem k
-    WHERE k.shard = p_shard AND k.user_id = v_user AND k.key_hash = p_job.key_hash;
-  END IF;
+      WHERE k.shard = p_shard AND k.user_id = p_job.user_id
+        AND k.key_hash = analysis.old_key_hash(p_job.key_salt, p_one.key))
+    OR p_job.once AND p_one.key IS NULL AND (
+      p_is_stored OR analysis.is_photo_stored(p_shard, p_job.user_id, p_one.sha256, p_job.now));
 END $$;
 
--- Takes the unit and the place in the lane of a single job, and writes it and its row in the queue. It
--- answers its number, since to assign one costs less than to call by PERFORM.
+-- Keeps the key of a single job, if there is room for it; whether there is, and the key is new.
+CREATE OR REPLACE FUNCTION analysis.keep_single_key(
+  p_shard smallint, p_one analysis.submission, p_job analysis.single_job)
+RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_job.key_hash IS NULL THEN
+    PERFORM FROM analysis.room_of(
+      p_shard, p_job.user_id, p_one."user", p_job.period, p_job.cost, p_job.max_waiting, p_job.now);
+  ELSE
+    INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
+    SELECT p_shard, p_job.user_id, p_job.key_hash,
+      sha256(p_one.sha256 || convert_to(p_one.kind::text, 'UTF8')), p_job.id, p_job.period, p_job.now
+    FROM analysis.room_of(
+      p_shard, p_job.user_id, p_one."user", p_job.period, p_job.cost, p_job.max_waiting, p_job.now)
+    ON CONFLICT (shard, user_id, key_hash) DO NOTHING;
+  END IF;
+  RETURN FOUND;
+END $$;
+
+-- Finds or stores the image of a single job, takes its place in the lane, and writes it and its row in the
+-- queue; false, and nothing but the image is written, where the image is not there or it is the user's first
+-- job in the lane. Where an image comes encrypted, one that the user has in plaintext or under another key is
+-- not used (see replace_images).
 CREATE OR REPLACE FUNCTION analysis.enqueue_single(
-  p_shard smallint, p_one analysis.submission, p_rules analysis.submit_rules, p_job analysis.single_job)
-RETURNS bigint
+  p_shard smallint, p_image bytea, p_one analysis.submission, p_job analysis.single_job)
+RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
   v_lane smallint := analysis.lane_of(p_one.kind, p_one.priority);
-  v_job bigint := p_job.id;
-  v_cost bigint := p_job.cost;
+  v_image bigint;
+  v_bytes int;
+  v_is_unsanitized boolean;
+  v_vt bigint;
 BEGIN
-  WITH unit AS (
-    UPDATE analysis.usage u SET used = u.used + 1
-    WHERE u.shard = p_shard AND u.user_id = p_job.user_id AND u.period = p_job.period),
-  place AS (
-    INSERT INTO analysis.fair_share AS f (shard, source, user_id, lane, last_vt, step, tail_vt, tail_job)
-    SELECT p_shard, 0, p_job.user_id, v_lane, n.now_vt + v_cost, v_cost, n.now_vt, v_job
-    FROM (
-      SELECT coalesce(
-        (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0) AS now_vt
-      OFFSET 0) n
-    ON CONFLICT (shard, user_id, lane, source) DO UPDATE SET
-      last_vt = greatest(f.last_vt, EXCLUDED.tail_vt) + v_cost, step = v_cost,
-      tail_vt = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt
-                     THEN greatest(f.last_vt, EXCLUDED.tail_vt) ELSE f.tail_vt END,
-      tail_job = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt THEN v_job
-        ELSE f.tail_job END
-    RETURNING f.last_vt - f.step AS vt),
-  born AS (
-    INSERT INTO analysis.job (
-      shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period,
-      max_attempts, image_unsanitized, image_mark, key_hash, source_name, submitter)
-    SELECT p_shard, p_job.period, p_one.kind, v_lane, v_job, p_job.user_id, p_job.image, p.vt, p_rules.now,
-      p_one.expires, p_job.image_bytes, p_job.period, p_rules.max_attempts, p_job.image_unsanitized,
-      substr(p_one.sha256, 1, 16), p_job.key_hash, p_one.source, p_rules.submitter
-    FROM place p)
+  IF p_image IS NULL THEN
+    SELECT i.id, i.byte_count, i.unsanitized INTO v_image, v_bytes, v_is_unsanitized FROM analysis.image i
+    WHERE i.shard = p_shard AND i.period = p_job.period AND i.user_id = p_job.user_id
+      AND i.sha256 = p_one.sha256 AND i.reusable
+    FOR KEY SHARE;
+  ELSE
+    INSERT INTO analysis.image AS k (
+      shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at,
+      encrypted_by, wrapped_key)
+    VALUES (p_shard, p_job.period, p_job.user_id, p_one.sha256, p_image, octet_length(p_image), p_one.width,
+      p_one.height, coalesce(p_one.unsanitized, false), p_job.now, p_job.now, p_one.encrypted_by,
+      p_one.wrapped_key)
+    ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
+      WHERE EXCLUDED.encrypted_by IS NULL OR k.encrypted_by IS NOT DISTINCT FROM EXCLUDED.encrypted_by
+    RETURNING k.id, k.byte_count, k.unsanitized INTO v_image, v_bytes, v_is_unsanitized;
+  END IF;
+  UPDATE analysis.fair_share f SET
+    last_vt = greatest(f.last_vt, n.now_vt) + p_job.cost, step = p_job.cost,
+    tail_vt = CASE WHEN f.last_vt <= n.now_vt OR f.last_vt >= f.tail_vt
+                   THEN greatest(f.last_vt, n.now_vt) ELSE f.tail_vt END,
+    tail_job = CASE WHEN f.last_vt <= n.now_vt OR f.last_vt >= f.tail_vt THEN p_job.id ELSE f.tail_job END
+  FROM (
+    SELECT coalesce(
+      (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0) AS now_vt
+    OFFSET 0) n
+  WHERE f.shard = p_shard AND f.user_id = p_job.user_id AND f.lane = v_lane AND f.source = 0
+    AND v_image IS NOT NULL
+  RETURNING f.last_vt - f.step INTO v_vt;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  INSERT INTO analysis.job (
+    shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period,
+    max_attempts, image_unsanitized, image_mark, key_hash, source_name, submitter)
+  VALUES (p_shard, p_job.period, p_one.kind, v_lane, p_job.id, p_job.user_id, v_image, v_vt, p_job.now,
+    p_one.expires, v_bytes, p_job.period, p_job.max_attempts, v_is_unsanitized, substr(p_one.sha256, 1, 16),
+    p_job.key_hash, p_one.source, p_job.submitter);
   INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
-  SELECT p_shard, v_lane, 0, p_job.period, p.vt, v_job FROM place p;
-  RETURN v_job;
+  VALUES (p_shard, v_lane, 0, p_job.period, v_vt, p_job.id);
+  RETURN true;
 END $$;
 
 -- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
 -- whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.submit_single(
-  p_shard smallint, p_image bytea, p_one analysis.submission, p_rules analysis.submit_rules,
-  OUT o_job bigint, OUT o_period smallint, OUT o_limit int, OUT o_used int)
+  p_shard smallint, p_image bytea, p_one analysis.submission, p_max_attempts smallint, p_now timestamptz,
+  OUT o_job analysis.single_job)
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_salt bytea;
   v_job analysis.single_job;
 BEGIN
-  IF NOT analysis.is_usual(p_one, octet_length(p_image), p_rules.now) THEN
-    RETURN;
-  END IF;
-  -- User, month, plan and limit, and the lock of the usage row, with a unit that is free without applying
-  -- refunds.
-  SELECT a.user_id, a.key_salt, f.period, f.period, l.monthly_limit, l.cost, u.used
-  INTO v_job.user_id, v_salt, o_period, v_job.period, o_limit, v_job.cost, o_used
-  FROM analysis.account a
-  CROSS JOIN LATERAL (SELECT analysis.period_at(p_rules.now, a.zone, a.anchors) AS period OFFSET 0) f
+  -- What binds everybody, user, month, plan and limit. A month that takes no jobs has no counter.
+  SELECT nextval('analysis.job_id'), a.user_id, f.period, l.monthly_limit, NULL, l.cost, a.key_salt,
+    analysis.key_hash(a.key_salt, p_one.key), r.has_old_keys, r.once, r.max_waiting, r.submitter, p_now,
+    p_max_attempts
+  INTO v_job
+  FROM analysis.admission_at(p_now) r
   CROSS JOIN LATERAL (
-    SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_rules.now) q OFFSET 0) l
-  CROSS JOIN LATERAL (SELECT 1 FROM analysis.partition_made m WHERE m.period = f.period OFFSET 0) m
+    SELECT k.user_id, k.key_salt, k.zone, k.anchors FROM analysis.account k
+    WHERE k.shard = p_shard AND k.user_ref = p_one."user" AND k.erased_at IS NULL OFFSET 0) a
+  CROSS JOIN LATERAL (SELECT analysis.period_at(p_now, a.zone, a.anchors) AS period OFFSET 0) f
   CROSS JOIN LATERAL (
-    SELECT s.used FROM analysis.usage s
-    WHERE s.shard = p_shard AND s.user_id = a.user_id AND s.period = f.period FOR NO KEY UPDATE) u
-  WHERE a.shard = p_shard AND a.user_ref = p_one."user" AND a.erased_at IS NULL;
-  IF NOT FOUND OR o_used >= o_limit THEN
+    SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_now) q OFFSET 0) l
+  WHERE analysis.is_usual(p_one, octet_length(p_image), p_now)
+    AND (p_one.encrypted_by IS NOT NULL OR NOT r.only_encrypted) AND (r.waiting >= r.max_all) IS NOT TRUE
+    AND (r.max_bytes IS NULL OR analysis.bytes_at(p_now) < r.max_bytes) AND r.submitter IS NOT NULL;
+  -- The lock, with a unit that is free without applying refunds.
+  UPDATE analysis.usage u SET used = u.used + 1
+  WHERE u.shard = p_shard AND u.user_id = v_job.user_id AND u.period = v_job.period
+    AND (u.used >= v_job.quota) IS NOT TRUE
+  RETURNING u.used INTO v_job.used;
+  IF NOT FOUND THEN
+    RETURN;
+  -- In statements of their own, which see what was committed until the lock was there.
+  ELSIF (v_job.has_old_keys OR v_job.once)
+      AND analysis.may_be_repeat(p_shard, p_image IS NULL, p_one, v_job)
+    OR NOT analysis.keep_single_key(p_shard, p_one, v_job) THEN
+    v_job.id := NULL;
+  ELSIF analysis.enqueue_single(p_shard, p_image, p_one, v_job) THEN
+    o_job := v_job;
+    IF analysis.limit_level(v_job.used, v_job.quota) > analysis.limit_level(v_job.used - 1, v_job.quota) THEN
+      PERFORM analysis.note_limit(p_shard, v_job.user_id, v_job.period, v_job.quota);
+    END IF;
     RETURN;
   END IF;
-  -- In a statement of its own, which sees what was committed until the lock was there.
-  v_job := analysis.prepare_single(p_shard, p_image, p_one, p_rules, v_salt, v_job);
-  IF v_job.image IS NULL THEN
-    RETURN;
-  END IF;
-  o_used := o_used + 1;
-  o_job := analysis.enqueue_single(p_shard, p_one, p_rules, v_job);
-  IF analysis.limit_level(o_used, o_limit) > analysis.limit_level(o_used - 1, o_limit) THEN
-    PERFORM analysis.note_limit(p_shard, v_job.user_id, o_period, o_limit);
-  END IF;
+  -- It goes the general way.
+  UPDATE analysis.usage u SET used = u.used - 1
+  WHERE u.shard = p_shard AND u.user_id = v_job.user_id AND u.period = v_job.period;
+  DELETE FROM analysis.idem k
+  WHERE k.shard = p_shard AND k.user_id = v_job.user_id AND k.key_hash = v_job.key_hash
+    AND k.job_id = v_job.id;
 END $$;

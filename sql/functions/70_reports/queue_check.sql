@@ -217,6 +217,9 @@ LANGUAGE sql STABLE AS $$
     AND coalesce(octet_length(j.key_hash) = 32, true)
     AND coalesce(length(j.source_name) <= 500, true))
   UNION ALL
+  SELECT 'usage', u.shard, NULL, u.user_id, 'a counter is below zero' FROM analysis.usage u
+  WHERE least(u.used, u.refunded, u.refused) < 0
+  UNION ALL
   -- An open job has its image.
   SELECT 'image', j.shard, j.id, j.user_id, 'the image of an open job is gone, or is another'
   FROM analysis.job j
