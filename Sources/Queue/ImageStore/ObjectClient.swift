@@ -13,7 +13,7 @@ struct ObjectClient: Sendable {
   init(_ settings: ObjectSettings, loop: EventLoop) {
     self.settings = settings
     http = HTTPClient(loop: loop, configuration: settings.transfer)
-    credentials = ObjectCredentials(settings.credentials, loop: loop)
+    credentials = ObjectCredentials(settings.credentials, by: settings.transfer.proxy, loop: loop)
   }
 
   /// Ends what is in flight, and closes the connections.
@@ -134,7 +134,7 @@ struct ObjectSettings: Sendable {
 
   private static let keys: Set<String> = [
     "address", "region", "credentials", "access-key", "secret-key", "session-token", "role", "token-file",
-    "key-service", "ca-file", "certificate", "pins", "allow-plain-http",
+    "key-service", "ca-file", "certificate", "pins", "allow-plain-http", "proxy",
   ]
 
   /// Reads a private file (see `SecretFile`) of lines `address = …`, `access-key = …`, `secret-key = …`, or instead of
@@ -166,6 +166,12 @@ struct ObjectSettings: Sendable {
       transfer.clientIdentity = ClientIdentity(pem: certificate.pem.bytes)
     }
     transfer.pinnedKeys = (values["pins"] ?? "").split(separator: " ").map(String.init)
+    if let proxy = values["proxy"] {
+      guard proxy.hasPrefix("http://") || proxy.hasPrefix("https://") else {
+        throw SystemError(.invalid, "has a proxy that does not begin with http:// or https://", path: path)
+      }
+      transfer.proxy = .url(proxy)
+    }
     transfer.plainHTTP = values["allow-plain-http"] == "yes" ? .anywhere : .loopbackOnly
     // An image that is encrypted, and the largest page of a list.
     transfer.answerLimit = 10_000_512

@@ -28,12 +28,13 @@ actor ObjectCredentials {
   private var known: Key?
   private var asking: Task<Result<Key, ImageStoreError>, Never>?
 
-  init(_ source: Source, loop: EventLoop) {
+  /// - Parameter proxy: by which way the service that gives out keys is reached, unless it is this machine's.
+  init(_ source: Source, by proxy: Configuration.Proxy = .none, loop: EventLoop) {
     self.source = source
     var configuration = Configuration()
     configuration.answerLimit = 64 << 10
     // A machine's metadata service has no certificate, and is no further away than the machine.
-    if case .instance = source { configuration.plainHTTP = .anywhere }
+    if case .instance = source { configuration.plainHTTP = .anywhere } else { configuration.proxy = proxy }
     http = HTTPClient(loop: loop, configuration: configuration)
     if case .file(let key, _) = source { known = key }
   }

@@ -200,6 +200,24 @@ struct ImageStoreProcessTests {
     }
   }
 
+  @Test(
+    "A clock that is twenty minutes ahead ends a submit with what is to be done, and nothing is submitted",
+    .enabled(if: WrongClock.isAvailable, "needs libfaketime, and a build without a sanitizer"))
+  func wrongClock() async throws {
+    try await with { scene in
+      let submit = try WrongClock.twentyMinutesAhead.start(
+        "analysisctl",
+        ["submit", "--user", "clinic-1", "--type", "throat", "--again", scene.pictures] + scene.store
+          + scene.keys, environment: scene.queue.environment)
+      let ended = await submit.ended()
+      WrongClock.clean(after: submit.processID)
+      #expect(ended.code == 77 && ended.messages.contains("403 RequestTimeTooSkewed"), "\(ended.messages)")
+      #expect(ended.messages.contains("Set this machine's clock."))
+      #expect(try await scene.queue.count("job") == 0)
+      #expect(try scene.server.keys() == [])
+    }
+  }
+
   @Test("A purge removes what a submit left that never came, after a day, and nothing that a row names")
   func orphans() async throws {
     try await with { scene in
@@ -269,6 +287,33 @@ struct ImageStoreProcessTests {
       #expect(try await scene.control(["purge", "--yes"], scene.store).code == 0)
       let left = try scene.server.keys()
       #expect(left.count == Self.good && Set(left).isDisjoint(with: orphans))
+      try await scene.queue.expectSound()
+    }
+  }
+
+  @Test("A submit that is killed while it writes objects leaves nothing, and the next one does it all")
+  func killedWhileWriting() async throws {
+    try await with { scene in
+      // It begins to take each image, and says nothing.
+      let folder = try TemporaryFolder()
+      let hung = try RawServer { connection in
+        _ = try connection.readHead()
+        connection.waitForClose()
+      }
+      let file = try ObjectServer.file(in: folder, address: hung.url + "/images")
+      let submit = try Executable(
+        "analysisctl",
+        ["submit", "--user", "clinic-1", "--type", "throat", "--again", scene.pictures]
+          + ["--image-store", file] + scene.keys,
+        environment: scene.queue.environment)
+      try await eventually("an image to be on its way") { hung.connectionCount > 0 }
+      submit.send(SIGKILL)
+      #expect(await submit.ended().code != 0)
+      hung.stop()
+      for table in ["job", "image"] { #expect(try await scene.queue.count(table) == 0) }
+      #expect(try await scene.submit().code == 4)
+      #expect(try scene.server.keys().count == Self.good)
+      #expect(try await scene.queue.count("job") == Self.good)
       try await scene.queue.expectSound()
     }
   }

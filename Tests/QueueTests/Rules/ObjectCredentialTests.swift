@@ -79,6 +79,30 @@ struct ObjectCredentialTests {
     }
   }
 
+  /// Asks a store for an object, by what its file says.
+  private static func ask(
+    _ address: String, _ authority: Authority, _ further: String, in folder: TemporaryFolder
+  ) async throws -> Result<[UInt8]?, ImageStoreError> {
+    let text = """
+      address = \(address)
+      ca-file = \(authority.file)
+      access-key = A
+      secret-key = s
+
+      """
+    let file = try folder.write(text + further, to: "store.conf")
+    let client = ObjectClient(
+      try ObjectSettings.read(file, environment: [:]), loop: try EventLoop(name: "store"))
+    let answer: Result<[UInt8]?, ImageStoreError>
+    do throws(ImageStoreError) {
+      answer = .success(try await client.get("x"))
+    } catch {
+      answer = .failure(error)
+    }
+    await client.close()
+    return answer
+  }
+
   @Test(
     "goes with a client's certificate to a store that asks for one",
     .enabled(if: Authority.isAvailable, "needs openssl and /usr/bin/python3"))
@@ -92,24 +116,7 @@ struct ObjectCredentialTests {
         authority.key, "--clients-of", authority.file,
       ])
     func ask(_ further: String) async throws -> Result<[UInt8]?, ImageStoreError> {
-      let text = """
-        address = https://localhost:\(server.port)/images
-        ca-file = \(authority.file)
-        access-key = A
-        secret-key = s
-
-        """
-      let file = try folder.write(text + further, to: "store.conf")
-      let client = ObjectClient(
-        try ObjectSettings.read(file, environment: [:]), loop: try EventLoop(name: "store"))
-      let answer: Result<[UInt8]?, ImageStoreError>
-      do throws(ImageStoreError) {
-        answer = .success(try await client.get("x"))
-      } catch {
-        answer = .failure(error)
-      }
-      await client.close()
-      return answer
+      try await Self.ask("https://localhost:\(server.port)/images", authority, further, in: folder)
     }
     #expect(try await ask("certificate = \(try await authority.client())\n").get() == Array("0".utf8))
     guard case .failure(let error) = try await ask("") else {
@@ -118,6 +125,34 @@ struct ObjectCredentialTests {
     }
     #expect(error.isAway)
     await #expect(throws: SystemError.self) { try await ask("certificate = \(folder.path("none"))\n") }
+  }
+
+  @Test(
+    "goes by TLS through the proxy that the store's file names, and else to no proxy",
+    .enabled(if: Authority.isAvailable, "needs openssl and /usr/bin/python3"))
+  func proxy() async throws {
+    let (authority, folder) = (try await Authority(), try TemporaryFolder())
+    let server = try await HelperServer(
+      "/usr/bin/python3",
+      [
+        packagePath("scripts/lib/peers/tls-server.py"),
+        try await authority.certificate(names: "DNS:store.invalid"), authority.key,
+      ])
+    let proxy = try await HelperServer("/usr/bin/python3", [packagePath("scripts/lib/peers/proxy.py")])
+    // Nobody but the proxy knows the name.
+    let address = "https://store.invalid:\(server.port)/images"
+    let line = "proxy = http://127.0.0.1:\(proxy.port)\n"
+    #expect(try await Self.ask(address, authority, line, in: folder).get() == Array("0".utf8))
+    for other in ["", "proxy = http://127.0.0.1:\(server.port)\n"] {
+      guard case .failure(let error) = try await Self.ask(address, authority, other, in: folder) else {
+        Issue.record("it went another way: \(other)")
+        continue
+      }
+      #expect(error.isAway)
+    }
+    await #expect(throws: SystemError.self) {
+      try await Self.ask(address, authority, "proxy = squid:3128\n", in: folder)
+    }
   }
 
   @Test("is a role's that the token of a file may take, asked for once however many want it")

@@ -13,6 +13,9 @@ struct WrongClock: Sendable, CustomTestStringConvertible {
     WrongClock(testDescription: "three days behind", offset: "-3d"),
   ]
 
+  /// So far off that no object store takes its signatures.
+  static let twentyMinutesAhead = WrongClock(testDescription: "twenty minutes ahead", offset: "+20m")
+
   private static let library = [
     "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
     "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
