@@ -12,6 +12,7 @@ public enum AllRows {
     SecuredJobRow(),
     EncryptionRow.fromSubmit,
     EncryptionRow.fromClaim,
+    ImageStoreRow(),
     LatencyRow(),
     GatewayRow(),
     IdleConnectionsRow(),

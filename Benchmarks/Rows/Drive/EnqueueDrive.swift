@@ -20,9 +20,12 @@ enum EnqueueDrive {
   static let keyFile = Option<String?>(
     "key-file", .string, help: "Encrypt the images with the keys of this file.")
 
+  static let imageStore = Option<String?>(
+    "image-store", .string, help: "Write the images to the object store of this file.")
+
   static let command = Command(
     "enqueue", abstract: "Submits jobs.",
-    inputs: [DriveCommand.database, jobs, batch, connections, bytes, keyFile], run: run)
+    inputs: [DriveCommand.database, jobs, batch, connections, bytes, keyFile, imageStore], run: run)
 
   @Sendable
   private static func run(_ context: Context) async throws -> ExitCode {
@@ -40,17 +43,20 @@ enum EnqueueDrive {
     let pictures = try await QueueFixture.pictures(in: reader)
     await reader.close()
     let keys = try values[keyFile].map { path throws(ImageEncryptionError) in try KeyFile.read(path) }
+    var store: ImageStore?
+    if let file = try values[imageStore] { store = try ImageStore(file: file, environment: [:], loop: loop) }
     let limits = SubmitLimits(maximumCount: size, deadline: .seconds(120))
     var lines: [EnqueueLine] = []
     for number in 0..<count {
       let pool = ConnectionPool(
         ConnectionConfiguration(conninfo, applicationName: "benchmark-enqueue"), on: loop, size: 1)
-      _ = try await pool.query("SELECT 1")
+      let newImages = try await NewImages.read(pool, store: store, hasKeys: keys != nil)
       let own = pictures.enumerated().filter { $0.offset % QueueFixture.userCount % count == number }
       lines.append(
         EnqueueLine(
           submitter: Submitter(pool, limits: limits), pool: pool, number: number,
-          pictures: own.map(\.element), bytes: try values[bytes], keys: keys))
+          pictures: own.map(\.element), bytes: try values[bytes], keys: keys,
+          newImages: newImages))
     }
     let report = try await DriveCommand.report {
       try await withThrowingTaskGroup(of: Int.self) { group in
@@ -61,6 +67,7 @@ enum EnqueueDrive {
       }
     }
     for line in lines { await line.pool.close() }
+    await store?.close()
     try context.console.print(report.line())
     return .done
   }
@@ -74,11 +81,13 @@ private struct EnqueueLine: Sendable {
   let pictures: [QueueFixture.StoredPicture]
   let bytes: Int?
   let keys: KeyRing?
+  /// Where images go that are sent; nil: to the database.
+  let newImages: NewImages?
 
   func run(jobs: Int, batch: Int) async throws -> Int {
     var done = 0
     while done < jobs {
-      let items = try (done..<min(done + batch, jobs)).map(submission)
+      let items = try await submissions(done..<min(done + batch, jobs))
       for outcome in try await submitter.submit(items) {
         guard case .created = outcome else { throw BenchmarkError("A submit gave \(outcome).") }
       }
@@ -86,6 +95,35 @@ private struct EnqueueLine: Sendable {
     }
     await submitter.notifyWorkers()
     return done
+  }
+
+  /// What is submitted in a call; its images are written to the object store at once, where they go there.
+  private func submissions(_ places: Range<Int>) async throws -> [Submission] {
+    var items = try places.map(submission)
+    guard let newImages else { return items }
+    let images = items.map(\.image)
+    let stored = try await withThrowingTaskGroup(of: (Int, SubmittedImage).self) { group in
+      for index in images.indices {
+        group.addTask {
+          let image = try await Self.stored(images[index], by: newImages)
+          return (index, image)
+        }
+      }
+      var stored = images
+      while let (index, image) = try await group.next() { stored[index] = image }
+      return stored
+    }
+    for index in items.indices { items[index].image = stored[index] }
+    return items
+  }
+
+  /// The image as the object that it has become.
+  private static func stored(
+    _ image: SubmittedImage, by newImages: NewImages
+  ) async throws -> SubmittedImage {
+    guard case .bytes(let bytes, let sha256, let width, let height, _, let key) = image else { return image }
+    let object = try await newImages.put(bytes, sha256: sha256)
+    return .object(object, sha256: sha256, width: width, height: height, storedKey: key)
   }
 
   private func submission(_ place: Int) throws -> Submission {

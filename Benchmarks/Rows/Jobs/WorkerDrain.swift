@@ -5,13 +5,13 @@ enum WorkerDrain {
   /// Starts it.
   static func start(
     _ bench: Bench, _ database: BenchmarkDatabase, endpoint: EndpointProcess, inFlight: Int,
-    keys: PictureKeys? = nil
+    keys: PictureKeys? = nil, store: [String] = []
   ) throws -> MeasuredProcess {
     try MeasuredProcess(
       bench.settings.program("analysis-worker"),
       [
         "--drain", "--drain-horizon", "0s", "--database", database.conninfo, "--concurrency", "\(inFlight)",
-      ] + endpoint.workerOptions + PictureKeys.arguments(keys))
+      ] + endpoint.workerOptions + PictureKeys.arguments(keys) + store)
   }
 
   /// Lets one run all the jobs of a database.
@@ -20,12 +20,15 @@ enum WorkerDrain {
   /// process, its start and its end included.
   static func run(
     _ bench: Bench, _ database: BenchmarkDatabase, endpoint: EndpointProcess, jobs: Int, inFlight: Int,
-    keys: PictureKeys?
+    keys: PictureKeys?, store: [String] = [], budget: ProcessorBudget? = nil
   ) async throws -> Sample {
     let endpointBefore = endpoint.seconds
     let ((ended, meter), transactions) = try await bench.cluster.countingTransactions(in: database) {
       try await bench.cluster.metered {
-        try await start(bench, database, endpoint: endpoint, inFlight: inFlight, keys: keys).succeeded()
+        let worker = try start(
+          bench, database, endpoint: endpoint, inFlight: inFlight, keys: keys, store: store)
+        try budget?.hold(worker)
+        return try await worker.succeeded()
       }
     }
     let endpointSeconds = endpoint.seconds - endpointBefore

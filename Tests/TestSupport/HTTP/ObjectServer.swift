@@ -13,7 +13,8 @@ public final class ObjectServer: Sendable {
   public let port: UInt16
   private let program: Mutex<RunningProgram?> = Mutex(nil)
 
-  private static let rclone = ProcessInfo.processInfo.environment["ANALYSIS_PYTHON"].flatMap { python in
+  /// The program; nil where this machine has none.
+  public static let rclone = ProcessInfo.processInfo.environment["ANALYSIS_PYTHON"].flatMap { python in
     HelperProgram.find(
       URL(fileURLWithPath: python).deletingLastPathComponent().appending(path: "rclone").path)
   }
