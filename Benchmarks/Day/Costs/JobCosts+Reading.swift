@@ -4,39 +4,31 @@ extension JobCosts {
   /// - In the database: the work is that of a whole job (`whole-job-50ms`, else `whole-job`, by the contender that
   ///   stands first), the submit that of `enqueue-bulk` with images. One a call, it is `enqueue-one` and what the
   ///   bytes cost in bulk: submits with images less those without.
-  /// - In an object store: the work is claim and completion of whole analyses (`drain`), the submit that of
-  ///   `enqueue-one` or `enqueue-bulk` without images. The worker's own cost is that of the whole job still: to
-  ///   fetch an image from a store is taken to cost it what fetching it from the database does.
+  /// - In an object store: work and submit are those of `image-store`, the worker's and the store's own costs too. One a
+  ///   call, the submit is `enqueue-one` and what a new object costs in bulk.
   ///
   /// - Throws: ``CostsError`` when a row is missing or says nothing.
   public init(_ results: MeasuredResults, images: Images, submits: Submits) throws {
-    let whole = try results.measured(["whole-job-50ms", "whole-job"], "of ours")
     let withImages = try results.measured(["enqueue-bulk"], "that sends images") { Self.kilobytes($0) != nil }
     let bare = try results.measured(["enqueue-bulk"], "without images") { Self.kilobytes($0) == nil }
+    let whole: MeasuredContender
+    let (work, inBulk): (Part, Part)
+    switch images {
+    case .database:
+      whole = try results.measured(["whole-job-50ms", "whole-job"], "of ours")
+      (work, inBulk) = (try whole.part(), try withImages.part())
+    case .objects:
+      whole = try results.measured(["image-store"], "with an object store") { $0 == "in the object store" }
+      (work, inBulk) = (try whole.part(of: "work"), try whole.part(of: "submit"))
+    }
     let one = submits == .one ? try results.measured(["enqueue-one"], "of ours") : nil
-    let work =
-      switch images {
-      case .database: whole
-      case .objects:
-        try results.measured(["drain"], "of whole analyses, 100 a batch") {
-          $0.hasPrefix("100 a batch") && $0.hasSuffix("whole analyses")
-        }
-      }
-    let calls = try (one ?? bare).part()
-    let submit: Part =
-      switch (images, submits) {
-      case (.objects, _): calls
-      case (.database, .bulk): try withImages.part()
-      case (.database, .one): calls + (try withImages.part() - bare.part())
-      }
-    let submitSources =
-      (one.map { [$0] } ?? []) + (images == .database ? [withImages] : [])
-      + (images == .database || one == nil ? [bare] : [])
+    let submit = try one.map { try $0.part() + (inBulk - bare.part()) } ?? inBulk
+    let sources =
+      [whole] + (one.map { [$0, bare] } ?? []) + (images == .database ? [withImages] : [])
     self.init(
-      submit: submit, work: try work.part(), workerSeconds: try whole.workerSeconds(),
-      transactions: whole.transactions,
-      imageBytes: (Self.kilobytes(withImages.name) ?? 0) * 1000, images: images,
-      sources: (images == .objects ? [whole, work] : [whole]).map(\.source) + submitSources.map(\.source))
+      submit: submit, work: work, workerSeconds: try whole.workerSeconds(), transactions: whole.transactions,
+      storeSeconds: whole.storeSeconds, imageBytes: (Self.kilobytes(withImages.name) ?? 0) * 1000,
+      images: images, sources: sources.map(\.source))
   }
 
   /// The size in the name of a contender such as `with 120 kB each, 64 a call`; nil when it sends no images.

@@ -40,6 +40,9 @@ public struct JobCosts: Sendable, Equatable, Codable {
   public var workerSeconds: Double
   /// Transactions of the worker, each a round trip at most; nil when they were not counted.
   public var transactions: Double?
+  /// Seconds of the object store's processors, to write an image and to read it; nil where there is none. They are those
+  /// of the store that was measured: rclone's, in memory.
+  public var storeSeconds: Double?
   /// Bytes of an image.
   public var imageBytes: Double
   /// Where the images lie.
@@ -49,13 +52,14 @@ public struct JobCosts: Sendable, Equatable, Codable {
 
   /// Costs that are known.
   public init(
-    submit: Part, work: Part, workerSeconds: Double, transactions: Double? = nil, imageBytes: Double,
-    images: Images, sources: [String] = []
+    submit: Part, work: Part, workerSeconds: Double, transactions: Double? = nil,
+    storeSeconds: Double? = nil, imageBytes: Double, images: Images, sources: [String] = []
   ) {
     self.submit = submit
     self.work = work
     self.workerSeconds = workerSeconds
     self.transactions = transactions
+    self.storeSeconds = storeSeconds
     self.imageBytes = imageBytes
     self.images = images
     self.sources = sources

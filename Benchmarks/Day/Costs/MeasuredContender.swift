@@ -18,6 +18,25 @@ struct MeasuredContender {
       logBytes: try median("write-ahead log") { $0.further["wal_bytes_per_job"] })
   }
 
+  /// What a step of a job costs the server, in a row that tells submit and work apart; the median of the runs.
+  func part(of step: String) throws -> JobCosts.Part {
+    JobCosts.Part(
+      serverSeconds: try median("processor time of the server for the \(step)") {
+        $0.further["server_for_\(step)_us"].map { $0 / 1_000_000 }
+      },
+      logBytes: try median("write-ahead log of the \(step)") { $0.further["wal_bytes_of_\(step)"] })
+  }
+
+  /// Seconds of the object store's processors for a job, the median of the runs; nil where there was none.
+  var storeSeconds: Double? {
+    Self.median(
+      runs.compactMap { run in
+        guard let submit = run.further["store_for_submit_us"], let work = run.further["store_for_work_us"]
+        else { return nil }
+        return (submit + work) / 1_000_000
+      })
+  }
+
   /// Seconds of the worker's processors for a job, the median of the runs.
   func workerSeconds() throws -> Double {
     try median("processor time of the worker") { run in run.workerSeconds.map { $0 / run.amount } }

@@ -81,5 +81,5 @@ public struct MeasuredResults: Sendable, Equatable, Decodable {
   }
 
   /// The rows that a day is computed from.
-  private static let needed = "drain,enqueue-one,enqueue-bulk,whole-job-50ms"
+  private static let needed = "enqueue-one,enqueue-bulk,whole-job-50ms,image-store"
 }

@@ -11,6 +11,8 @@ public struct DaySimulation: Sendable, Equatable {
   public let minutes: [DayMinute]
   /// How many minutes after the day's beginning the last job is done; nil when it is not within a week after the day.
   public let cleared: Int?
+  /// Jobs a second that are done in the hardest minute.
+  public let hardestRate: Double
   /// Workers that the hardest minute needs.
   public let workers: Int
   /// Bytes of images that have been stored by the end.
@@ -29,8 +31,8 @@ public struct DaySimulation: Sendable, Equatable {
     }
     self.minutes = minutes
     cleared = line.open == 0 ? (minutes.lastIndex { $0.done > 0 } ?? -1) + 1 : nil
-    let most = minutes.map(\.done).max() ?? 0
-    workers = fleet.needed(for: Double(most) / Self.secondsOfMinute, costs)
+    hardestRate = Double(minutes.map(\.done).max() ?? 0) / Self.secondsOfMinute
+    workers = fleet.needed(for: hardestRate, costs)
     imageBytes = Double(minutes.reduce(0) { $0 + $1.submitted }) * costs.imageBytes
   }
 

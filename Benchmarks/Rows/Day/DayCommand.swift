@@ -9,12 +9,13 @@ enum DayCommand {
     discussion: """
       Costs are read from a file of results; the server, its log, network and connections, the endpoint and the day \
       are assumptions, and all of them options. The table shows servers of 8, 32 and 96 cores with the images in the \
-      database and, where the row drain was measured, in an object store. --json FILE gets everything as JSON too. \
+      database and, where the row image-store was measured, in an object store. --json FILE gets everything as JSON too. \
       Nothing is measured here, and nothing started.
       """,
     examples: [
       Example(
-        "scripts/bench --only drain,enqueue-one,enqueue-bulk,whole-job-50ms --json results.json", "Measure."),
+        "scripts/bench --only enqueue-one,enqueue-bulk,whole-job-50ms,image-store --json results.json",
+        "Measure."),
       Example("scripts/bench day --results results.json", "A day of 100 million jobs."),
       Example(
         "scripts/bench day --results results.json --images objects --cores 96 --call-time 300ms",

@@ -19,7 +19,7 @@ enum DayText {
     let fleet = forecast.fleet
     return """
       Measured, a job: server \(micro(costs.submit.serverSeconds)) us to submit and \
-      \(micro(costs.work.serverSeconds)) us to work, worker \(micro(costs.workerSeconds)) us\(transactions(costs)), log \
+      \(micro(costs.work.serverSeconds)) us to work, worker \(micro(costs.workerSeconds)) us\(transactions(costs))\(store(costs)), log \
       \(kilo(costs.submit.logBytes)) kB and \(kilo(costs.work.logBytes)) kB, image \(kilo(costs.imageBytes)) kB
         (\(costs.sources.joined(separator: "; ")))
       Assumed: log \(mega(machine.logBytesPerSecond)) MB/s, network \
@@ -69,7 +69,15 @@ enum DayText {
   }
 
   private static func outcome(_ forecast: DayForecast) -> String {
-    let day = forecast.day
+    let (day, costs) = (forecast.day, forecast.costs)
+    let server = costs.submit.serverSeconds + costs.work.serverSeconds
+    let store =
+      costs.storeSeconds.map { seconds in
+        """
+        , \(FigureText.number(day.hardestRate * seconds)) cores of the object store and \
+        \(FigureText.number(day.hardestRate * costs.imageBytes * 8 / 1e9)) Gbit/s to it and from it
+        """
+      } ?? ""
     var text =
       switch day.cleared {
       case nil: "The jobs are not done within a week after the day.\n"
@@ -80,7 +88,11 @@ enum DayText {
     text += """
       At worst \(whole(day.worstBacklog)) jobs are not done, and the head of the line has waited \
       \(clock(day.longestWaitMinutes)). The batch customer begins at \(clock(forecast.arrivals.burst)).
-      The hardest minute needs \(day.workers) workers, \(day.workers * WorkerFleet.connectionsEach) connections; \
+      The hardest minute does \(rate(day.hardestRate)) jobs a second. It needs \
+      \(FigureText.number(day.hardestRate * server)) cores of the server and \
+      \(mega(day.hardestRate * (costs.submit.logBytes + costs.work.logBytes))) MB/s of log, \(day.workers) workers with \
+      \(day.workers * WorkerFleet.connectionsEach) connections and \
+      \(FigureText.number(day.hardestRate * costs.workerSeconds)) cores\(store); \
       \(FigureText.number(day.imageBytes / 1e12)) TB of images are stored.
 
       """
@@ -92,6 +104,10 @@ enum DayText {
 
   private static func transactions(_ costs: JobCosts) -> String {
     costs.transactions.map { " and \(FigureText.number($0)) transactions" } ?? ""
+  }
+
+  private static func store(_ costs: JobCosts) -> String {
+    costs.storeSeconds.map { ", object store \(micro($0)) us" } ?? ""
   }
 
   private static func micro(_ seconds: Double) -> String { FigureText.number(seconds * 1e6) }

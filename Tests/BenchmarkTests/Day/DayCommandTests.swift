@@ -28,13 +28,17 @@ struct DayCommandTests {
     return Outcome(code: code, output: output.text, messages: messages.text)
   }
 
-  private static let rows = [SampleDay.drain, SampleDay.one, SampleDay.bulk, SampleDay.whole]
+  private static let rows = [SampleDay.store, SampleDay.one, SampleDay.bulk, SampleDay.whole]
 
   @Test("shows the table and the hours, and warns of a quick run's figures")
   func shows() async throws {
     let outcome = try await Self.run(Self.rows)
     #expect(outcome.code == .done)
     #expect(outcome.messages.contains("quick run"))
+    #expect(outcome.output.contains("whole-job-50ms: 64 in flight"))
+    let elsewhere = try await Self.run(Self.rows, ["--images", "objects"])
+    #expect(elsewhere.output.contains("object store 500 us") && elsewhere.output.contains("image-store: in"))
+    #expect(elsewhere.output.contains("cores of the object store"))
     let lines = outcome.output.split(separator: "\n").map(String.init)
     for cores in [8, 32, 96] {
       #expect(lines.filter { $0.hasPrefix("  ") && $0.split(separator: " ").first == "\(cores)" }.count >= 2)
@@ -73,10 +77,10 @@ struct DayCommandTests {
   }
 
   @Test("goes without the object store where it was not measured")
-  func withoutDrain() async throws {
+  func withoutObjects() async throws {
     let outcome = try await Self.run([SampleDay.one, SampleDay.bulk, SampleDay.whole])
     #expect(outcome.code == .done)
     #expect(!outcome.output.contains("objects"))
-    #expect(outcome.messages.contains("no row drain"))
+    #expect(outcome.messages.contains("no row image-store"))
   }
 }

@@ -37,16 +37,20 @@ struct JobCostsTests {
     #expect(costs.submit.logBytes == 1500 + 130_000 - 800)
   }
 
-  @Test("with the images elsewhere are those of claim and completion, without bytes")
+  @Test("with the images elsewhere are those of the row that has them in an object store")
   func objects() throws {
-    let results = try SampleDay.results(SampleDay.whole, SampleDay.bulk, SampleDay.one, SampleDay.drain)
+    let results = try SampleDay.results(SampleDay.bulk, SampleDay.one, SampleDay.store)
     let costs = try JobCosts(results, images: .objects, submits: .one)
-    #expect(Self.near(costs.work.serverSeconds, 0.00002))
+    #expect(Self.near(costs.work.serverSeconds, 0.00004))
     #expect(costs.work.logBytes == 1700)
-    #expect(costs.submit == JobCosts.Part(serverSeconds: 0.001, logBytes: 1500))
-    #expect(Self.near(costs.workerSeconds, 0.0002))
+    #expect(Self.near(costs.submit.serverSeconds, 0.001 + 0.00016 - 0.0001))
+    #expect(costs.submit.logBytes == 1500 + 1800 - 800)
+    #expect(Self.near(costs.workerSeconds, 0.0003))
+    #expect(costs.storeSeconds.map { Self.near($0, 0.0005) } == true)
     let bulk = try JobCosts(results, images: .objects, submits: .bulk)
-    #expect(bulk.submit == JobCosts.Part(serverSeconds: 0.0001, logBytes: 800))
+    #expect(Self.near(bulk.submit.serverSeconds, 0.00016))
+    #expect(bulk.submit.logBytes == 1800)
+    #expect(bulk.sources == ["image-store: in the object store"])
   }
 
   @Test("fall back on the endpoint without delay")
@@ -63,7 +67,7 @@ struct JobCostsTests {
       ([SampleDay.bulk], JobCosts.Images.database, "no row whole-job-50ms or whole-job"),
       ([SampleDay.whole], .database, "no row enqueue-bulk"),
       ([SampleDay.whole, SampleDay.bulk], .database, "no row enqueue-one"),
-      ([SampleDay.whole, SampleDay.bulk, SampleDay.one], .objects, "no row drain"),
+      ([SampleDay.whole, SampleDay.bulk, SampleDay.one], .objects, "no row image-store"),
     ])
   func missing(_ rows: [String], _ images: JobCosts.Images, _ words: String) throws {
     let results = try SampleDay.results(rows.joined(separator: ","))
@@ -72,7 +76,8 @@ struct JobCostsTests {
     }
     #expect(error?.message.contains(words) == true)
     #expect(
-      error?.advice.contains("scripts/bench --only drain,enqueue-one,enqueue-bulk,whole-job-50ms") == true)
+      error?.advice.contains("scripts/bench --only enqueue-one,enqueue-bulk,whole-job-50ms,image-store")
+        == true)
   }
 
   @Test("are refused where a contender failed, or ran so briefly that the clock saw nothing")

@@ -33,9 +33,18 @@ enum SampleDay {
         run(100, worker: 1, server: 0.06, log: 129_000),
       ]))
 
-  static let drain = row(
-    "drain", contender("100 a batch", [run(1000, worker: 1, server: 1, log: 1)]),
-    contender("100 a batch, whole analyses", [run(1000, worker: 1, server: 0.02, log: 1700)]))
+  static let store = row(
+    "image-store", contender("in the database", [run(1000, worker: 1, server: 1, log: 1)]),
+    contender(
+      "in the object store",
+      [
+        run(1000, worker: 0.3, server: 1, log: 1).replacing(
+          "{\"wal",
+          with: """
+            {"server_for_work_us": 40, "wal_bytes_of_work": 1700, "server_for_submit_us": 160,
+             "wal_bytes_of_submit": 1800, "store_for_submit_us": 400, "store_for_work_us": 100, "wal
+            """)
+      ]))
 
   static func results(_ rows: String...) throws -> MeasuredResults {
     try MeasuredResults(
