@@ -72,7 +72,7 @@ enum Stylesheet {
     svg.bar { display: inline-block; width: 6rem; height: .6rem; vertical-align: baseline; background: none;
       border: 1px solid currentColor; }
     svg.bar rect { fill: currentColor; }
-    .word { white-space: nowrap; }
+    .word { white-space: nowrap; } .word wbr { display: none; }
     p.state { font-size: 1.15rem; }
     svg .grid { stroke: var(--line); vector-effect: non-scaling-stroke; }
     svg .first { stroke: var(--link); } svg .second { stroke: var(--bad); stroke-dasharray: 6 3; }
