@@ -342,12 +342,18 @@ public struct ImageStoreError: Error, Sendable, Equatable, CustomStringConvertib
   public let isAway: Bool
   /// Whether there is no such object.
   let isAbsence: Bool
+  /// Whether the store answered that it failed for the moment; S3 wants the request sent again then.
+  let isMomentary: Bool
 
-  init(_ message: String, advice: String? = nil, isAway: Bool = false, isAbsence: Bool = false) {
+  init(
+    _ message: String, advice: String? = nil, isAway: Bool = false, isAbsence: Bool = false,
+    isMomentary: Bool = false
+  ) {
     self.message = message
     self.advice = advice
     self.isAway = isAway
     self.isAbsence = isAbsence
+    self.isMomentary = isMomentary
   }
 
   /// A store that was not named.
@@ -380,6 +386,7 @@ public struct ImageStoreError: Error, Sendable, Equatable, CustomStringConvertib
       }
     self.init(
       "The image store \(store) answered \(said).", advice: advice,
-      isAway: answer.status >= 500 || [408, 429].contains(answer.status) || isFull, isAbsence: isAbsence)
+      isAway: answer.status >= 500 || [408, 429].contains(answer.status) || isFull, isAbsence: isAbsence,
+      isMomentary: [500, 502, 503, 504].contains(answer.status))
   }
 }

@@ -9,9 +9,14 @@ struct ObjectClient: Sendable {
   let settings: ObjectSettings
   private let http: HTTPClient
   private let credentials: ObjectCredentials
+  private let loop: EventLoop
+
+  /// The pauses before an object is written again that the store failed to take, and how often it is.
+  private static let (backoff, mostRepeats) = (Backoff(base: .milliseconds(200), cap: .seconds(1)), 2)
 
   init(_ settings: ObjectSettings, loop: EventLoop) {
     self.settings = settings
+    self.loop = loop
     http = HTTPClient(loop: loop, configuration: settings.transfer)
     credentials = ObjectCredentials(settings.credentials, by: settings.transfer.proxy, loop: loop)
   }
@@ -22,9 +27,21 @@ struct ObjectClient: Sendable {
     await credentials.close()
   }
 
+  /// Writes an object, and again where the store fails for a moment: nobody else does it for a submit.
   func put(_ key: String, _ bytes: [UInt8]) async throws(ImageStoreError) {
     let body = Body.bytes(bytes, contentType: "application/octet-stream")
-    _ = try await send(.put, key, body: body, sha256: Hexadecimal.text(of: SHA256.digest(of: bytes)))
+    let sha256 = Hexadecimal.text(of: SHA256.digest(of: bytes))
+    var pauses = RetryPauses(Self.backoff)
+    while true {
+      do {
+        _ = try await send(.put, key, body: body, sha256: sha256)
+        return
+      } catch {
+        guard error.isMomentary, pauses.failures < Self.mostRepeats,
+          (try? await loop.sleep(for: pauses.next())) != nil
+        else { throw error }
+      }
+    }
   }
 
   /// An object's bytes; nil where there is none of that key.

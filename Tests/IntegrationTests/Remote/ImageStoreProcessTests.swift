@@ -1,6 +1,7 @@
 import Foundation
 import PostgreSQL
 import QueueTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -196,6 +197,28 @@ struct ImageStoreProcessTests {
       #expect(ended.messages.contains("answered \(status) \(code)."), "\(ended.messages)")
       #expect(ended.messages.contains(advice), "\(ended.messages)")
       for table in ["job", "image", "lost_object"] { #expect(try await scene.queue.count(table) == 0) }
+      server.stop()
+    }
+  }
+
+  @Test("A store that fails for a moment is asked again, and the submit goes on")
+  func failsForAMoment() async throws {
+    try await with { scene in
+      let puts = Mutex([String: Int]())
+      let server = try RawServer { connection in
+        while let request = try connection.readRequest() {
+          let fails = puts.withLock { puts in
+            puts[request.target, default: 0] += 1
+            return puts[request.target] != 3
+          }
+          try connection.respond(fails ? 503 : 200, fails ? "<Error><Code>SlowDown</Code></Error>" : "")
+        }
+      }
+      let file = try ObjectServer.file(in: scene.folder, address: server.url + "/images")
+      let ended = try await scene.submit(["--image-store", file] + scene.keys)
+      #expect(ended.code == 4, "\(ended.messages)")
+      #expect(try await scene.queue.count("image") == Self.good)
+      #expect(puts.withLock { Array($0.values) } == Array(repeating: 3, count: Self.good))
       server.stop()
     }
   }
