@@ -295,9 +295,12 @@ struct AnchorTests {
     try await withClock(at: "2021-02-20T00:00:00Z") { (queue) async throws in
       try await queue.addUser("ana", zone: "UTC")
       if hasCounter {
+        // A login's first submit goes the long way.
         try await queue.execute(
-          "INSERT INTO analysis.usage (shard, user_id, period) SELECT shard, user_id, 24253 FROM analysis.account"
-        )
+          """
+          INSERT INTO analysis.usage (shard, user_id, period) SELECT shard, user_id, 24253 FROM analysis.account;
+          SELECT analysis.new_submitter()
+          """)
       }
       let change = "SELECT analysis.set_period(0::smallint, 'ana', 15::smallint, NULL)"
       try await changing(change, in: queue) { () async throws in
