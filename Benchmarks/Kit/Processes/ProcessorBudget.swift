@@ -4,6 +4,9 @@ import Glibc
 /// A part of a core that a program may use and no more (a control group of Linux), so that it is that program whose limit
 /// shows, and not the machine's.
 public final class ProcessorBudget: Sendable {
+  /// Whether this login can make one here: root can, but not in most containers.
+  public static let isAvailable = ProcessorBudget(share: 1) != nil
+
   private let group: String
 
   /// Makes one; nil where this login can make no control group.

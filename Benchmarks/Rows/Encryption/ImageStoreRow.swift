@@ -22,9 +22,11 @@ struct ImageStoreRow: BenchmarkRow {
       bench, named: "images_elsewhere", jobs: jobs, keys: keys, isStoreElsewhere: true)
     made.put([database, store])
     let places = [("database", database), ("object store", store)]
-    return places.map { place, jobs in
+    let contenders = places.map { place, jobs in
       Contender("in the \(place)") { bench in try await jobs.run(bench, inFlight: Self.inFlight) }
     }
+    guard ProcessorBudget.isAvailable else { return contenders }
+    return contenders
       + places.map { place, jobs in
         Contender("in the \(place), half a core for the worker") { bench in
           try await jobs.run(bench, inFlight: Self.inFlight, workerShare: Self.workerShare)
