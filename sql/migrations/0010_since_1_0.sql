@@ -591,8 +591,9 @@ CREATE TYPE analysis.watched AS (
   o_jobs      bigint[],
   o_places    smallint[]);
 
--- What every submit asks of the settings, in one row that it reads at once: `keep_admission` writes it where
--- a setting changes. Until then nothing in plaintext is taken.
+-- What every submit asks of the settings, in one row that it reads at once: `keep_admission`, which
+-- sql/functions/20_values/settings.sql replaces, writes it where settings change. Until then nothing in
+-- plaintext is taken.
 CREATE TABLE analysis.admission (
   is_only        boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   only_encrypted boolean NOT NULL DEFAULT true,
@@ -602,6 +603,15 @@ CREATE TABLE analysis.admission (
   max_all        bigint,                  -- jobs waiting, of all users
   max_waiting    bigint)                  -- of one user
   WITH (fillfactor = 50);
+
+CREATE FUNCTION analysis.keep_admission() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER keep_admission AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON analysis.setting
+FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
 
 -- What submit passes on of one job, but for its image; and what holds for all jobs of a call.
 CREATE TYPE analysis.submission AS (

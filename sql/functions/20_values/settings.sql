@@ -152,31 +152,35 @@ BEGIN
       PERFORM analysis.record_setting_change(NEW.name, NULL, NEW.value);
     END IF;
   END IF;
-  IF TG_OP <> 'TRUNCATE' THEN
-    PERFORM analysis.keep_admission();
-  END IF;
   RETURN NULL;
 END $$;
 
--- Writes down for the submits what the settings demand of them. The row is locked first: what another has
--- changed meanwhile is seen with the lock.
-CREATE OR REPLACE FUNCTION analysis.keep_admission() RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+-- What the settings demand of every submit.
+CREATE OR REPLACE FUNCTION analysis.admission_by_settings(
+  OUT max_bytes bigint, OUT max_all bigint, OUT max_waiting bigint, OUT only_encrypted boolean,
+  OUT photos_once boolean)
+LANGUAGE sql STABLE AS $$
+  SELECT max(nullif(t.value, '')::bigint) FILTER (WHERE t.name = 'max_database_bytes'),
+    max(nullif(t.value, '')::bigint) FILTER (WHERE t.name = 'max_waiting'),
+    max(nullif(t.value, '')::bigint) FILTER (WHERE t.name = 'max_waiting_per_user'),
+    coalesce(bool_or(t.value <> 'no') FILTER (WHERE t.name = 'require_encryption'), true),
+    coalesce(bool_or(t.value = 'yes') FILTER (WHERE t.name = 'photos_once'), false)
+  FROM analysis.setting t
+  WHERE t.name IN (
+    'max_database_bytes', 'max_waiting', 'max_waiting_per_user', 'require_encryption', 'photos_once')
+$$;
+
+-- Writes it into the one row that submits read, after each statement that changes settings. The row is locked
+-- first: what another has changed meanwhile is seen with the lock.
+CREATE OR REPLACE FUNCTION analysis.keep_admission() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM FROM analysis.admission g FOR NO KEY UPDATE;
   UPDATE analysis.admission g SET
     max_bytes = s.max_bytes, max_all = s.max_all, max_waiting = s.max_waiting,
     only_encrypted = s.only_encrypted, photos_once = s.photos_once
-  FROM (
-    SELECT max(nullif(t.value, '')::bigint) FILTER (WHERE t.name = 'max_database_bytes') AS max_bytes,
-      max(nullif(t.value, '')::bigint) FILTER (WHERE t.name = 'max_waiting') AS max_all,
-      max(nullif(t.value, '')::bigint) FILTER (WHERE t.name = 'max_waiting_per_user') AS max_waiting,
-      coalesce(bool_or(t.value <> 'no') FILTER (WHERE t.name = 'require_encryption'), true)
-        AS only_encrypted,
-      coalesce(bool_or(t.value = 'yes') FILTER (WHERE t.name = 'photos_once'), false) AS photos_once
-    FROM analysis.setting t
-    WHERE t.name IN (
-      'max_database_bytes', 'max_waiting', 'max_waiting_per_user', 'require_encryption', 'photos_once')) s;
+  FROM analysis.admission_by_settings() s;
+  RETURN NULL;
 END $$;
 
 CREATE OR REPLACE FUNCTION analysis.record_setting_change(p_name text, p_before text, p_after text)
@@ -216,5 +220,5 @@ END $$;
 COMMENT ON FUNCTION analysis.set_setting IS
   'Changes a setting; answers whether it was still as expected.';
 
--- What was set before this version's functions were there.
-SELECT analysis.keep_admission();
+-- What was set before this version's functions were there: the trigger writes it down.
+UPDATE analysis.setting SET value = value WHERE false;

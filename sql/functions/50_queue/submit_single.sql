@@ -290,7 +290,8 @@ BEGIN
 END $$;
 
 -- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
--- whose settings hold.
+-- whose settings hold. Where it answers none, `submit` goes the general way, and the number that was drawn
+-- here stays unused: numbers of jobs have gaps.
 CREATE OR REPLACE FUNCTION analysis.submit_single(
   p_shard smallint, p_image bytea, p_one analysis.submission, p_max_attempts smallint, p_now timestamptz,
   OUT o_job analysis.single_job)

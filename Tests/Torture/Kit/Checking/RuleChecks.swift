@@ -14,6 +14,8 @@ struct RuleChecks {
     ("I7 attempts", "nobody tried more often than allowed"),
     ("I7 dead", "a dead job says why"),
     ("job", "a job has no value that no submit takes"),
+    ("usage", "no counter is below zero"),
+    ("admission", "submits go by what the settings say"),
     ("key", "a key answers a job that exists"),
     ("label", "a label is of its job's user, and its batch is there"),
     ("batch", "a batch says nothing of persons who were erased"),
