@@ -62,11 +62,14 @@ INSERT INTO review_comment (shard, period, number, job_id, user_id, at, author, 
 SELECT r.shard, r.period, 1, 5, r.user_id, r.finished_at + interval '8 minutes', 'boris',
   E'The left tonsil is <blurred>.\nMay we have another picture?'
 FROM result r WHERE r.job_id = 5;
--- Jobs 43 to 56 are to be reviewed, each surer than the one before, and every fifth is serious.
+-- Fourteen jobs are to be reviewed, each surer than the one before, and every fifth is serious.
 SELECT count(*)
 FROM generate_series(1, 14) g
 CROSS JOIN LATERAL submit_image('north-2', 'throat', decode(:'photo', 'base64') || convert_to('r' || g, 'UTF8')) s;
-DELETE FROM ready WHERE job_id BETWEEN 43 AND 56;
+SELECT min(j.id) AS first, max(j.id) AS last
+FROM job j JOIN account a ON a.shard = j.shard AND a.user_id = j.user_id
+WHERE a.user_ref = 'north-2' \gset
+DELETE FROM ready WHERE job_id BETWEEN :first AND :last;
 INSERT INTO result (
   shard, period, kind, outcome, job_id, user_id, finished_at, answered_at, primary_confidence, secondary_confidence,
   call_ms, attempt, calls, condition_count, primary_band, secondary_band, primary_normal, secondary_normal, serious, consult,
@@ -80,8 +83,8 @@ SELECT j.shard, j.period, 1, 1, j.id, j.user_id, j.created_at + interval '31 sec
 FROM job j
 CROSS JOIN LATERAL (
   SELECT s.confidence, CASE WHEN s.confidence >= 0.8 THEN 4 WHEN s.confidence >= 0.6 THEN 3 ELSE 2 END AS band
-  FROM (SELECT 0.4 + (j.id - 43) * 0.04 AS confidence) s) c
-WHERE j.id BETWEEN 43 AND 56;
+  FROM (SELECT 0.4 + (j.id - :first) * 0.04 AS confidence) s) c
+WHERE j.id BETWEEN :first AND :last;
 UPDATE job SET source_name = 'IMG_' || 4700 + id || '.jpg';
 SELECT open_batch('ward 3 <morning>');
 INSERT INTO job_label (shard, period, job_id, user_id, batch_id, reference)
