@@ -98,7 +98,7 @@ struct Overview {
     let lost = status.workers.count { $0.state == .lost }
     if lost > 0 {
       warnings.append(
-        .notice("warn", "\(lost) of the workers of the last hour are <a href=\"/workers\">lost</a>."))
+        .notice("warn", "<a href=\"/workers\">Lost workers</a> in the last hour: \(lost)."))
     }
     for pause in status.pauses {
       let why: HTML = pause.reason.map { reason in ": \(reason)" } ?? ""

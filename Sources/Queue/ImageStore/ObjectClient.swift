@@ -11,8 +11,10 @@ struct ObjectClient: Sendable {
   private let credentials: ObjectCredentials
   private let loop: EventLoop
 
-  /// The pauses before an object is written again that the store failed to take, and how often it is.
-  private static let (backoff, mostRepeats) = (Backoff(base: .milliseconds(200), cap: .seconds(1)), 2)
+  /// The pauses before an object is written again that the store failed to take.
+  private static let backoff = Backoff(base: .milliseconds(200), cap: .seconds(1))
+  /// How often an object is written again.
+  private static let mostRepeats = 2
 
   init(_ settings: ObjectSettings, loop: EventLoop) {
     self.settings = settings
