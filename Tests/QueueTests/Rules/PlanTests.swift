@@ -6,7 +6,9 @@ import Testing
 @Suite("Plans of the hot functions")
 struct PlanTests {
   /// Jobs straight into the tables, as many submits would.
-  private func fill(_ queue: QueueFixture, on connection: some Queryable, _ count: Int) async throws {
+  private func fill(_ queue: QueueFixture, on connection: some Queryable, _ count: Int, user: String = "1")
+    async throws
+  {
     try await connection.execute(
       script: """
         WITH ids AS (
@@ -14,7 +16,7 @@ struct PlanTests {
         jobs AS (
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
             max_attempts, image_unsanitized, image_mark)
-          SELECT 0, period, 1, 5, id, 1, 1, g, now(), 1, period, 3, false, '' FROM ids)
+          SELECT 0, period, 1, 5, id, \(user), 1, g, now(), 1, period, 3, false, '' FROM ids)
         INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) SELECT 0, 5, 0, period, g, id FROM ids
         """, deadline: patience)
   }
@@ -30,6 +32,10 @@ struct PlanTests {
     ).single()
     return Reads(bySequence: try row.int(0), byIndex: try row.int(1))
   }
+
+  /// The arguments of a submit after the images, for one that gives what it must; and with no images before them.
+  private static let rest = "NULL, NULL, NULL, NULL, NULL, NULL, NULL, 3::smallint, NULL, NULL)"
+  private static let none = "NULL, \(PlanTests.rest)"
 
   private struct Reads: Sendable {
     let bySequence: Int
@@ -338,6 +344,68 @@ struct PlanTests {
           let read = try await read(table, on: connection) - (try #require(before[table]))
           #expect(read.bySequence == 0, "\(table)")
           #expect(read.byIndex <= 12, "\(table)")
+        }
+        try await connection.execute(script: "ROLLBACK")
+      }
+    }
+  }
+
+  @Test(
+    "A submit that looks for its image or photo reads no others of a month that was never analysed",
+    arguments: [
+      (
+        "one by its hash", "created",
+        "submit(0::smallint, '{user}', '{1}', '{1}', ARRAY[sha256('a')], \(PlanTests.none)"
+      ),
+      (
+        "two by their hash", "created",
+        "submit(0::smallint, '{user,user}', '{1,1}', '{1,1}', ARRAY[sha256('a'), sha256('a')], \(PlanTests.none)"
+      ),
+      (
+        "a photo again", "duplicate",
+        "submit(0::smallint, '{user}', '{1}', '{1}', ARRAY[sha256('a')], ARRAY['a'::bytea], \(PlanTests.rest)"
+      ),
+      (
+        "encrypted ones under another key", "created",
+        """
+        submit(0::smallint, '{user,user}', '{1,1}', '{1,1}', ARRAY[sha256('b'), sha256('c')],
+          array_fill(repeat('x', 41)::bytea, '{2}'), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 3::smallint,
+          array_fill((nextval('analysis.job_id') + 1000), '{2}'), array_fill(repeat('k', 72)::bytea, '{2}'))
+        """
+      ),
+    ])
+  func imageIsFoundByItsHash(what: String, outcome: String, call: String) async throws {
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      _ = try await queue.submit([Ask("user", image: "a")])
+      try await queue.pool.withConnection { connection in
+        func submit() async throws -> [String] {
+          try await connection.query(
+            "SELECT s.o_outcome FROM set_config('analysis.photos_once', $1, true) c, analysis.\(call) s",
+            [.text(outcome == "duplicate" ? "yes" : "no")]
+          ).map { try $0.string(0) }
+        }
+        // The session's plans come from here, where there is one image.
+        for _ in 0..<3 { _ = try await submit() }
+        try await connection.execute(script: "BEGIN")
+        try await connection.execute(
+          script: """
+            INSERT INTO analysis.image (shard, period, unsanitized, user_id, created_at, used_at, byte_count, sha256, bytes)
+            SELECT 0, analysis.period_of(now(), 'UTC'), false, 1000 + g, now(), now(), 1, sha256(g::text::bytea), 'x'
+            FROM generate_series(1, 20000) g
+            """)
+        try await fill(queue, on: connection, 20_000, user: "1000 + g")
+        for plans in ["made before", "made now"] {
+          if plans == "made now" { try await connection.execute(script: "DISCARD PLANS") }
+          let tables = ["image_p%", "job_p%"]
+          var before: [String: Reads] = [:]
+          for table in tables { before[table] = try await read(table, on: connection) }
+          #expect(try await Set(submit()) == [outcome])
+          for table in tables {
+            let read = try await read(table, on: connection) - (try #require(before[table]))
+            #expect(
+              read.bySequence == 0 && read.byIndex <= 12, "\(what), plans \(plans): \(read) of \(table)")
+          }
         }
         try await connection.execute(script: "ROLLBACK")
       }

@@ -157,8 +157,10 @@ BEGIN
                unnest(p_encrypted_by) AS encrypted_by) g
   CROSS JOIN LATERAL (
     SELECT k.id, k.period FROM analysis.image k
-    WHERE k.shard = p_shard AND k.period = g.period AND k.user_id = g.user_id AND k.sha256 = g.sha256
-      AND k.reusable AND k.encrypted_by IS DISTINCT FROM g.encrypted_by OFFSET 0) m
+    WHERE k.shard = p_shard AND k.period = g.period AND k.user_id = g.user_id
+      AND k.sha256 BETWEEN g.sha256 AND g.sha256
+      AND k.reusable AND k.encrypted_by IS DISTINCT FROM g.encrypted_by
+    ORDER BY k.sha256 LIMIT 1) m
   WHERE g.encrypted_by IS NOT NULL;
   FOR i IN 1 .. coalesce(cardinality(v_image), 0) LOOP
     UPDATE analysis.image k SET reusable = false

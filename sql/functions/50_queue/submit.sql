@@ -317,7 +317,8 @@ END $$;
 
 -- Finds the images that are not given: they have to be there, and stay while this transaction is open. Each
 -- is looked for once, however many jobs show it: first among the images of the job's own month, then in the
--- others.
+-- others. Here and in the other looks for a hash, the order asks for the index that ends with it: of two that
+-- begin alike, a plan made while the month was empty would take any, and go through the month for each.
 CREATE OR REPLACE FUNCTION analysis.find_images(
   p_shard smallint, p_sha256 bytea[], p_images bytea[], p_only_encrypted boolean,
   INOUT p_state analysis.submit_state)
@@ -333,9 +334,10 @@ BEGIN
     FROM (SELECT DISTINCT n.user_id, n.sha256, n.period FROM named n WHERE n.is_named ORDER BY 1, 2, 3) d
     CROSS JOIN LATERAL (
       SELECT k.id, k.period, k.byte_count, k.unsanitized FROM analysis.image k
-      WHERE k.shard = p_shard AND k.period = d.period AND k.user_id = d.user_id AND k.sha256 = d.sha256
+      WHERE k.shard = p_shard AND k.period = d.period AND k.user_id = d.user_id
+        AND k.sha256 BETWEEN d.sha256 AND d.sha256
         AND k.reusable AND (k.encrypted_by IS NOT NULL OR NOT p_only_encrypted)
-      FOR KEY SHARE) m),
+      ORDER BY k.sha256 LIMIT 1 FOR KEY SHARE) m),
   older AS MATERIALIZED (
     SELECT d.user_id, d.sha256, m.*
     FROM (SELECT DISTINCT n.user_id, n.sha256 FROM named n
@@ -346,9 +348,10 @@ BEGIN
       SELECT f.* FROM (SELECT p.period FROM analysis.partition_made p ORDER BY p.period DESC) p
       CROSS JOIN LATERAL (
         SELECT k.id, k.period, k.byte_count, k.unsanitized FROM analysis.image k
-        WHERE k.shard = p_shard AND k.period = p.period AND k.user_id = d.user_id AND k.sha256 = d.sha256
+        WHERE k.shard = p_shard AND k.period = p.period AND k.user_id = d.user_id
+          AND k.sha256 BETWEEN d.sha256 AND d.sha256
           AND k.reusable AND (k.encrypted_by IS NOT NULL OR NOT p_only_encrypted)
-        FOR KEY SHARE) f
+        ORDER BY k.sha256 LIMIT 1 FOR KEY SHARE) f
       LIMIT 1) m),
   there AS (
     SELECT DISTINCT ON (f.user_id, f.sha256) f.* FROM (SELECT * FROM own UNION ALL SELECT * FROM older) f
@@ -470,27 +473,16 @@ BEGIN
   END IF;
 END $$;
 
--- Stores the images that are given. One that the user has in this month already is used again as it is, also
--- within the call; but not in place of one that comes encrypted, unless it is under the same key. The bytes
--- are fetched from the array as each row is written, so no sort carries them.
-CREATE OR REPLACE FUNCTION analysis.store_images(
+-- Writes the images that are given. One that the user has in this month already is used again as it is, also
+-- within the call; but not in place of one that comes encrypted, unless it is under the same key: that job
+-- has no image yet. The bytes are fetched from the array as each row is written, so no sort carries them.
+CREATE OR REPLACE FUNCTION analysis.write_images(
   p_shard smallint, p_jobs analysis.submissions, p_images bytea[], p_now timestamptz,
   INOUT p_state analysis.submit_state)
 LANGUAGE plpgsql AS $$
 BEGIN
-  IF p_jobs.encrypted_by IS NOT NULL THEN
-    PERFORM analysis.replace_images(
-      p_shard, p_state.user_id, p_state.period, p_jobs.sha256,
-      ARRAY(
-        SELECT CASE WHEN t.reason IS NULL AND t.twin IS NULL THEN t.encrypted_by END
-        FROM (SELECT unnest(p_jobs.encrypted_by) AS encrypted_by, unnest(p_state.reason) AS reason,
-                     unnest(p_state.twin) AS twin) t));
-  END IF;
-  IF p_images IS NULL THEN
-    RETURN;
-  END IF;
   WITH given AS MATERIALIZED (
-    SELECT t.*, t.reason IS NULL AND t.twin IS NULL AND p_images[t.i] IS NOT NULL AS is_given
+    SELECT t.*, t.reason IS NULL AND t.twin IS NULL AND t.named_id IS NULL AS is_given
     FROM (SELECT generate_series(1, cardinality(p_images)) AS i, unnest(p_state.user_id) AS user_id,
                  unnest(p_state.period) AS period, unnest(p_jobs.sha256) AS sha256,
                  unnest(p_state.reason) AS reason, unnest(p_state.twin) AS twin,
@@ -511,6 +503,7 @@ BEGIN
     FROM (SELECT DISTINCT ON (g.period, g.user_id, g.sha256) g.* FROM given g WHERE g.is_given
           ORDER BY g.period, g.user_id, g.sha256, g.encrypted_by IS NULL, g.i) o
     ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
+      WHERE EXCLUDED.encrypted_by IS NULL OR k.encrypted_by IS NOT DISTINCT FROM EXCLUDED.encrypted_by
     RETURNING k.id, k.period, k.user_id, k.sha256, k.byte_count, k.unsanitized)
   SELECT array_agg(x.id), array_agg(x.period), array_agg(x.byte_count), array_agg(x.unsanitized)
   INTO p_state.image, p_state.image_period, p_state.image_bytes, p_state.image_unsanitized
@@ -522,6 +515,30 @@ BEGIN
     LEFT JOIN stored k ON k.period = g.period AND k.user_id = g.user_id AND k.sha256 = g.sha256
       AND g.is_given
     ORDER BY g.i) x;
+END $$;
+
+-- Stores the images that are given. Where one that comes encrypted found another in its place, room is made
+-- for it first.
+CREATE OR REPLACE FUNCTION analysis.store_images(
+  p_shard smallint, p_jobs analysis.submissions, p_images bytea[], p_now timestamptz,
+  INOUT p_state analysis.submit_state)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_found_another bigint[];            -- the keys of the images that did
+BEGIN
+  IF p_images IS NULL THEN
+    RETURN;
+  END IF;
+  p_state := analysis.write_images(p_shard, p_jobs, p_images, p_now, p_state);
+  v_found_another := ARRAY(
+    SELECT CASE WHEN t.reason IS NULL AND t.twin IS NULL AND t.image IS NULL THEN t.encrypted_by END
+    FROM (SELECT unnest(p_jobs.encrypted_by) AS encrypted_by, unnest(p_state.reason) AS reason,
+                 unnest(p_state.twin) AS twin, unnest(p_state.image) AS image) t);
+  IF array_remove(v_found_another, NULL) <> '{}' THEN
+    PERFORM analysis.replace_images(
+      p_shard, p_state.user_id, p_state.period, p_jobs.sha256, v_found_another);
+    p_state := analysis.write_images(p_shard, p_jobs, p_images, p_now, p_state);
+  END IF;
 END $$;
 
 -- Takes places in the lanes, for what may run at once, and writes the jobs and their rows in the queue.

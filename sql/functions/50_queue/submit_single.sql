@@ -166,8 +166,9 @@ BEGIN
     SELECT FROM analysis.months_of_day(p_shard, p_user, p_now) m
     CROSS JOIN LATERAL (
       SELECT FROM analysis.image i
-      WHERE i.shard = p_shard AND i.period = m.o_period AND i.user_id = p_user AND i.sha256 = p_sha256
-        AND i.reusable OFFSET 0) i);
+      WHERE i.shard = p_shard AND i.period = m.o_period AND i.user_id = p_user
+        AND i.sha256 BETWEEN p_sha256 AND p_sha256 AND i.reusable
+      ORDER BY i.sha256 LIMIT 1) i);
 END $$;
 
 -- Whether a job's unit is used, or will be: it has an analysis, or may still get one.
@@ -190,8 +191,8 @@ LANGUAGE sql STABLE AS $$
   FROM analysis.months_of_day(p_shard, p_user, p_now) m
   CROSS JOIN LATERAL (
     SELECT k.id, k.period, k.kind, k.image_mark, k.created_at, k.submitter FROM analysis.job k
-    WHERE k.shard = p_shard AND k.user_id = p_user AND k.period = m.o_period
-    ORDER BY k.id DESC LIMIT 10000) j
+    WHERE k.shard = p_shard AND k.user_id BETWEEN p_user AND p_user AND k.period = m.o_period
+    ORDER BY k.user_id DESC, k.id DESC LIMIT 10000) j
   WHERE j.image_mark = ANY (p_marks) AND j.created_at > p_now - interval '1 day'
     AND j.submitter IN (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user)
     AND analysis.is_paid(p_shard, j.period, j.id)
@@ -250,8 +251,8 @@ BEGIN
   IF p_image IS NULL THEN
     SELECT i.id, i.byte_count, i.unsanitized INTO v_image, v_bytes, v_is_unsanitized FROM analysis.image i
     WHERE i.shard = p_shard AND i.period = p_job.period AND i.user_id = p_job.user_id
-      AND i.sha256 = p_one.sha256 AND i.reusable
-    FOR KEY SHARE;
+      AND i.sha256 BETWEEN p_one.sha256 AND p_one.sha256 AND i.reusable
+    ORDER BY i.sha256 LIMIT 1 FOR KEY SHARE;
   ELSE
     INSERT INTO analysis.image AS k (
       shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at,
