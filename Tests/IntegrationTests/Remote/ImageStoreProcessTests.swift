@@ -314,6 +314,32 @@ struct ImageStoreProcessTests {
     }
   }
 
+  @Test("A submit that is killed before it hears of its jobs is repeated, and submits nothing twice")
+  func killedAfterCommit() async throws {
+    try await with { scene in
+      let words = ["submit", "--user", "clinic-1", "--type", "throat", "--key", "r", scene.pictures]
+      let submit = try await scene.queue.pool.transaction { held in
+        _ = try await held.query("LOCK TABLE analysis.usage IN SHARE MODE")
+        let submit = try Executable(
+          "analysisctl", words + scene.store + scene.keys, environment: scene.queue.environment)
+        try await scene.queue.untilSomebodyWaits()
+        submit.send(SIGSTOP)
+        return submit
+      }
+      try await eventually("the jobs to be committed") { try await scene.queue.count("job") == Self.good }
+      submit.send(SIGKILL)
+      _ = await submit.ended()
+      let named = try scene.server.keys()
+      #expect(named.count == Self.good)
+      let again = try await scene.control(words)
+      #expect(again.code == 4 && again.messages.contains("0 submitted"), "\(again)")
+      #expect(try await scene.queue.count("job") == Self.good)
+      #expect([0, 5].contains(try await scene.control(["purge", "--yes"], scene.store).code))
+      #expect(try scene.server.keys() == named)
+      try await scene.queue.expectSound()
+    }
+  }
+
   @Test("A submit that is killed while it writes objects leaves nothing, and the next one does it all")
   func killedWhileWriting() async throws {
     try await with { scene in
