@@ -21,6 +21,34 @@ struct PlanTests {
         """, deadline: patience)
   }
 
+  /// Images, jobs and analyses of 900 others, 20,000 of each.
+  private func fillWithOthers(_ queue: QueueFixture, on connection: some Queryable) async throws {
+    try await fill(queue, on: connection, 20_000, user: "1000 + g % 900")
+    try await connection.execute(
+      script: """
+        INSERT INTO analysis.image (shard, period, unsanitized, user_id, created_at, used_at, byte_count, sha256, bytes)
+        SELECT 0, analysis.period_of(now(), 'UTC'), false, 1000 + g % 900, now(), now(), 1, sha256(g::text::bytea), 'x'
+        FROM generate_series(1, 20000) g;
+        INSERT INTO analysis.result (
+          shard, period, kind, outcome, job_id, user_id, finished_at, attempt, calls, condition_count, analysis_id, conditions)
+        SELECT 0, j.period, 1, 1, j.id, j.user_id, now(), 1, 1, 0, 'x', '[]' FROM analysis.job j WHERE j.user_id >= 1000
+        """, deadline: patience)
+  }
+
+  /// Expects a call to read a few rows alone of the months' images, jobs and analyses.
+  private func expectFewReads(
+    _ what: String, on connection: some Queryable, _ call: () async throws -> Void
+  ) async throws {
+    let tables = ["image_p%", "job_p%", "result_p%"]
+    var before: [String: Reads] = [:]
+    for table in tables { before[table] = try await read(table, on: connection) }
+    try await call()
+    for table in tables {
+      let read = try await read(table, on: connection) - (try #require(before[table]))
+      #expect(read.bySequence == 0 && read.byIndex <= 12, "\(what): \(read) of \(table)")
+    }
+  }
+
   /// Rows that the connection has read of a table and not told the server's statistics yet: by sequential
   /// scans, and by index.
   private func read(_ table: String, on connection: some Queryable) async throws -> Reads {
@@ -388,23 +416,44 @@ struct PlanTests {
         // The session's plans come from here, where there is one image.
         for _ in 0..<3 { _ = try await submit() }
         try await connection.execute(script: "BEGIN")
-        try await connection.execute(
-          script: """
-            INSERT INTO analysis.image (shard, period, unsanitized, user_id, created_at, used_at, byte_count, sha256, bytes)
-            SELECT 0, analysis.period_of(now(), 'UTC'), false, 1000 + g, now(), now(), 1, sha256(g::text::bytea), 'x'
-            FROM generate_series(1, 20000) g
-            """)
-        try await fill(queue, on: connection, 20_000, user: "1000 + g")
+        try await fillWithOthers(queue, on: connection)
         for plans in ["made before", "made now"] {
           if plans == "made now" { try await connection.execute(script: "DISCARD PLANS") }
-          let tables = ["image_p%", "job_p%"]
-          var before: [String: Reads] = [:]
-          for table in tables { before[table] = try await read(table, on: connection) }
-          #expect(try await Set(submit()) == [outcome])
-          for table in tables {
-            let read = try await read(table, on: connection) - (try #require(before[table]))
-            #expect(
-              read.bySequence == 0 && read.byIndex <= 12, "\(what), plans \(plans): \(read) of \(table)")
+          try await expectFewReads("\(what), plans \(plans)", on: connection) {
+            let outcomes = try await Set(submit())
+            #expect(outcomes == [outcome])
+          }
+        }
+        try await connection.execute(script: "ROLLBACK")
+      }
+    }
+  }
+
+  @Test(
+    "What is asked of one user reads no others of a month that was never analysed",
+    arguments: [
+      "month_of(0::smallint, 1, analysis.period_of(now(), 'UTC'))",
+      "history_of(0::smallint, 1, NULL, 20)",
+      "endings_since(0::smallint, 1, 1, now() - interval '1 hour', pg_current_snapshot())",
+      "billed_before(0::smallint, '{user,user}', '{1,2}', '{x,y}', ARRAY[sha256('a'), NULL])",
+      "gateway_jobs(0::smallint, sha256('token'))",
+    ])
+  func userIsFoundByTheirNumber(call: String) async throws {
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      #expect(try await queue.number("SELECT user_id FROM analysis.account") == 1)
+      _ = try await queue.submit([Ask("user", image: "a"), Ask("user", image: "b")])
+      try await queue.execute(
+        "SELECT analysis.add_token(0::smallint, 'user', sha256('token'), 'phone', NULL)")
+      try await queue.pool.withConnection { connection in
+        // The session's plans come from here, where there are two jobs.
+        for _ in 0..<6 { _ = try await connection.query("SELECT * FROM analysis.\(call)") }
+        try await connection.execute(script: "BEGIN")
+        try await fillWithOthers(queue, on: connection)
+        for plans in ["made before", "made now"] {
+          if plans == "made now" { try await connection.execute(script: "DISCARD PLANS") }
+          try await expectFewReads("\(call), plans \(plans)", on: connection) {
+            _ = try await connection.query("SELECT * FROM analysis.\(call)")
           }
         }
         try await connection.execute(script: "ROLLBACK")

@@ -93,24 +93,20 @@ BEGIN
   END IF;
   -- Only ever grown, so vacuum comes by inserts: early enough for index-only scans of the reports.
   EXECUTE format('ALTER TABLE analysis.%I SET (autovacuum_vacuum_insert_scale_factor = 0.05)', v_child);
-  -- The primary key last: of indexes that cost the same, as all do while the month is empty, the
-  -- planner takes the newest, and plans outlive that. The parent's indexes find these when the month
-  -- is attached.
+  -- The primary key after the indexes that begin as it does, and before those that begin otherwise: of
+  -- indexes that cost the same, as all do while the month is empty, the planner takes the newest, and plans
+  -- outlive that. The parent's indexes find these when the month is attached.
   FOR v_index IN
-    SELECT regexp_replace(pg_get_indexdef(i.indexrelid), ' INDEX \S+ ON (ONLY )?\S+ ',
-                          format(' INDEX ON analysis.%I ', v_child))
+    SELECT CASE WHEN c.oid IS NOT NULL
+      THEN format('ALTER TABLE analysis.%I ADD %s', v_child, pg_get_constraintdef(c.oid))
+      ELSE regexp_replace(pg_get_indexdef(i.indexrelid), ' INDEX \S+ ON (ONLY )?\S+ ',
+                          format(' INDEX ON analysis.%I ', v_child)) END
     FROM pg_index i
-    WHERE i.indrelid = format('analysis.%I', p_parent)::regclass AND NOT i.indisprimary
-      AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid)
-    ORDER BY i.indexrelid
-  LOOP
-    EXECUTE v_index;
-  END LOOP;
-  FOR v_index IN
-    SELECT format('ALTER TABLE analysis.%I ADD %s', v_child, pg_get_constraintdef(c.oid))
-    FROM pg_constraint c
-    WHERE c.conrelid = format('analysis.%I', p_parent)::regclass AND c.contype IN ('p', 'u')
-    ORDER BY c.contype DESC
+    LEFT JOIN pg_constraint c ON c.conindid = i.indexrelid AND c.contype IN ('p', 'u')
+    WHERE i.indrelid = format('analysis.%I', p_parent)::regclass
+    ORDER BY i.indkey[0] <> ALL (
+      SELECT p.indkey[0] FROM pg_index p WHERE p.indrelid = i.indrelid AND p.indisprimary),
+      i.indisprimary, i.indexrelid
   LOOP
     EXECUTE v_index;
   END LOOP;

@@ -223,10 +223,11 @@ BEGIN
     CROSS JOIN LATERAL analysis.months_of_day(p_shard, n.user_id, v_now) m
     CROSS JOIN LATERAL (
       SELECT k.id, k.period, k.kind, k.image_mark FROM analysis.job k
-      WHERE k.shard = p_shard AND k.user_id = n.user_id AND k.period = m.o_period
+      WHERE k.shard = p_shard AND k.user_id BETWEEN n.user_id AND n.user_id AND k.period = m.o_period
         AND (k.period = n.period OR k.created_at > v_now - interval '1 day')
         AND k.image_mark = ANY (v_mark)
-        AND (v_submitters IS NULL OR k.submitter = ANY (v_submitters)) OFFSET 0) j
+        AND (v_submitters IS NULL OR k.submitter = ANY (v_submitters))
+      ORDER BY k.user_id) j
     WHERE cardinality(v_mark) > 0 AND analysis.is_paid(p_shard, j.period, j.id)),
   kinds AS MATERIALIZED (
     SELECT n.user_ref, d.kind
@@ -234,11 +235,13 @@ BEGIN
     JOIN known n ON n.user_ref = d.user_ref
     WHERE EXISTS (
       SELECT FROM analysis.months_of_day(p_shard, n.user_id, v_now) m
-      JOIN analysis.job k
-        ON k.shard = p_shard AND k.user_id = n.user_id AND k.period = m.o_period AND k.kind = d.kind
-      WHERE (k.period = n.period OR k.created_at > v_now - interval '1 day')
-        AND (v_submitters IS NULL OR k.submitter = ANY (v_submitters))
-        AND analysis.is_paid(p_shard, k.period, k.id)))
+      CROSS JOIN LATERAL (
+        SELECT k.id FROM analysis.job k
+        WHERE k.shard = p_shard AND k.user_id BETWEEN n.user_id AND n.user_id AND k.period = m.o_period
+          AND k.kind = d.kind AND (k.period = n.period OR k.created_at > v_now - interval '1 day')
+          AND (v_submitters IS NULL OR k.submitter = ANY (v_submitters))
+        ORDER BY k.user_id) j
+      WHERE analysis.is_paid(p_shard, m.o_period, j.id)))
   SELECT t.i
   FROM asked t
   JOIN known n ON n.user_ref = t.user_ref

@@ -176,8 +176,9 @@ BEGIN
     FROM (SELECT p.period FROM analysis.partition_made p ORDER BY p.period DESC) m
     CROSS JOIN LATERAL (
       SELECT k.id, k.kind FROM analysis.job k
-      WHERE k.shard = p_shard AND k.user_id = v_token.o_user_id AND k.period = m.period
-      ORDER BY k.id DESC LIMIT 100) j
+      WHERE k.shard = p_shard AND k.user_id BETWEEN v_token.o_user_id AND v_token.o_user_id
+        AND k.period = m.period
+      ORDER BY k.user_id DESC, k.id DESC LIMIT 100) j
     LIMIT 100)
   SELECT s.o_job, CASE n.kind WHEN 1 THEN 'throat' ELSE 'ear' END, s.o_state, s.o_created_at
   FROM analysis.states_of(p_shard, ARRAY(SELECT w.id FROM newest w), NULL) s
