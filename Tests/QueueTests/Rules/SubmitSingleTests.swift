@@ -113,4 +113,15 @@ struct SubmitSingleTests {
       #expect(try await queue.number("SELECT count(*) FROM analysis.ready") == 3)
     }
   }
+  @Test("has the next number, also where it is its user's first of a month and of a lane")
+  func numbers() async throws {
+    try await withCheckedQueue { queue in
+      for user in ["one", "other"] { try await queue.addUser(user) }
+      var jobs: [Int] = []
+      for ask in [
+        Ask("one", key: "1"), Ask("other", key: "1"), Ask("one", kind: 2, key: "2"), Ask("one", key: "3"),
+      ] { jobs.append(Int(try await queue.create([ask])[0])) }
+      #expect(jobs == Array(jobs[0]..<jobs[0] + 4))
+    }
+  }
 }

@@ -234,9 +234,8 @@ BEGIN
 END $$;
 
 -- Finds or stores the image of a single job, takes its place in the lane, and writes it and its row in the
--- queue; false, and nothing but the image is written, where the image is not there or it is the user's first
--- job in the lane. Where an image comes encrypted, one that the user has in plaintext or under another key is
--- not used (see replace_images).
+-- queue; false, and nothing is written, where the image is not there. Where an image comes encrypted, one that
+-- the user has in plaintext or under another key is not used (see replace_images).
 CREATE OR REPLACE FUNCTION analysis.enqueue_single(
   p_shard smallint, p_image bytea, p_one analysis.submission, p_job analysis.single_job)
 RETURNS boolean
@@ -264,6 +263,9 @@ BEGIN
       WHERE EXCLUDED.encrypted_by IS NULL OR k.encrypted_by IS NOT DISTINCT FROM EXCLUDED.encrypted_by
     RETURNING k.id, k.byte_count, k.unsanitized INTO v_image, v_bytes, v_is_unsanitized;
   END IF;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
   UPDATE analysis.fair_share f SET
     last_vt = greatest(f.last_vt, n.now_vt) + p_job.cost, step = p_job.cost,
     tail_vt = CASE WHEN f.last_vt <= n.now_vt OR f.last_vt >= f.tail_vt
@@ -274,10 +276,10 @@ BEGIN
       (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0) AS now_vt
     OFFSET 0) n
   WHERE f.shard = p_shard AND f.user_id = p_job.user_id AND f.lane = v_lane AND f.source = 0
-    AND v_image IS NOT NULL
   RETURNING f.last_vt - f.step INTO v_vt;
   IF NOT FOUND THEN
-    RETURN false;
+    SELECT t.o_first INTO v_vt FROM analysis.take_places(
+      p_shard, 0::smallint, ARRAY[p_job.user_id], ARRAY[v_lane], ARRAY[p_job.cost], '{1}', ARRAY[p_job.id]) t;
   END IF;
   INSERT INTO analysis.job (
     shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period,
@@ -291,8 +293,8 @@ BEGIN
 END $$;
 
 -- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
--- whose settings hold. Where it answers none, `submit` goes the general way, and the number that was drawn
--- here stays unused: numbers of jobs have gaps.
+-- whose settings hold. Where it answers none, `submit` goes the general way. A number is drawn where the job
+-- is likely to come: who reads the numbers should not meet a gap at each user's first job.
 CREATE OR REPLACE FUNCTION analysis.submit_single(
   p_shard smallint, p_image bytea, p_one analysis.submission, p_max_attempts smallint, p_now timestamptz,
   OUT o_job analysis.single_job)
@@ -301,7 +303,7 @@ DECLARE
   v_job analysis.single_job;
 BEGIN
   -- What binds everybody, user, month, plan and limit. A month that takes no jobs has no counter.
-  SELECT nextval('analysis.job_id'), a.user_id, f.period, l.monthly_limit, NULL, l.cost, a.key_salt,
+  SELECT NULL, a.user_id, f.period, l.monthly_limit, NULL, l.cost, a.key_salt,
     analysis.key_hash(a.key_salt, p_one.key), r.has_old_keys, r.once, r.max_waiting, r.submitter, p_now,
     p_max_attempts
   INTO v_job
@@ -322,8 +324,10 @@ BEGIN
   RETURNING u.used INTO v_job.used;
   IF NOT FOUND THEN
     RETURN;
+  END IF;
+  v_job.id := nextval('analysis.job_id');
   -- In statements of their own, which see what was committed until the lock was there.
-  ELSIF (v_job.has_old_keys OR v_job.once)
+  IF (v_job.has_old_keys OR v_job.once)
       AND analysis.may_be_repeat(p_shard, p_image IS NULL, p_one, v_job)
     OR NOT analysis.keep_single_key(p_shard, p_one, v_job) THEN
     v_job.id := NULL;
