@@ -153,6 +153,7 @@ struct FaultAnswerTests {
     #expect(answer.status == 200)
     #expect(conditions.count == 1)
     #expect(conditions[0]["id"] as? String == "analysis_error")
+    #expect(conditions[0]["name"] as? String == "Analysis error")
     #expect(conditions[0]["isError"] as? Bool == true)
     #expect(conditions[0]["symptoms"] == nil)
   }

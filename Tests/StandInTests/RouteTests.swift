@@ -101,7 +101,7 @@ struct RouteTests {
     let first = try endpoint.call("POST", path, token: token, json: body)
     let second = try endpoint.call("POST", path, token: token, json: body)
     #expect(first.status == code)
-    #expect(first.json["message"] is String)
+    #expect(first.json["message"] as? String == "Analysis saved successfully")
     let saved = try #require(first.json["analysis"] as? [String: Any])
     #expect(saved["type"] as? String == "ear")
     #expect(saved["conditions"] as? NSArray == conditions as NSArray)
@@ -115,7 +115,8 @@ struct RouteTests {
     #expect(status[date] is String)
     #expect(status.count == 5)
     #expect(try list(endpoint, token).count == 2)
-    #expect(try endpoint.call("DELETE", "\(one)\(id)", token: token).status == 200)
+    let deleted = try endpoint.call("DELETE", "\(one)\(id)", token: token)
+    #expect(deleted.status == 200 && deleted.json["message"] as? String == "Analysis deleted")
     #expect(try endpoint.call("DELETE", "\(one)\(id)", token: token).status == 404)
     #expect(try list(endpoint, token).count == 1)
   }

@@ -115,7 +115,7 @@ struct FaultAnswers {
     case .analysisError:
       let json = """
         {"id":"analysis-error-1","type":"throat","timestamp":"\(configuration.dialect.moment(now))","user_id":"anonymous",\
-        "conditions":[{"id":"analysis_error","name":"AnsweredAnalysis error","confidence":0,"description":"The analysis \
+        "conditions":[{"id":"analysis_error","name":"Analysis error","confidence":0,"description":"The analysis \
         could not be completed.","isPotentiallySerious":false,"isError":true,"error":"inference failed",\
         "diagnostic":{"stage":"inference"}}]}
         """

@@ -39,7 +39,7 @@ struct AccountRoutes {
     case .list: return list(account)
     case .delete(let id):
       return core.accounts.delete(account.id, analysis: id)
-        ? .json(["message": "AnsweredAnalysis deleted"]) : .failure(404, "There is no such analysis.")
+        ? .json(["message": "Analysis deleted"]) : .failure(404, "There is no such analysis.")
     case .updateProfile: return updateProfile(exchange.body, account)
     case .updateSubscription: return updateSubscription(exchange.body, account)
     default: return .json(["user": account.profile(dialect)])
@@ -114,7 +114,7 @@ struct AccountRoutes {
         account.id, type: request.type, conditions: request.conditions)
     else { return .unauthorized }
     return .json(
-      SaveAnswer(message: "AnsweredAnalysis saved successfully", analysis: analysis, subscription: status),
+      SaveAnswer(message: "Analysis saved successfully", analysis: analysis, subscription: status),
       status: dialect == .guide ? 201 : 200)
   }
 
