@@ -127,6 +127,20 @@ struct ConversationTests {
       #expect(jobs.isEmpty && client.exchanges.last?.body.contains(#""status":"failed""#) == true)
       try await judge(client.exchanges)
     }
+    try await RunningGateway.with(.init(worker: nil)) { gateway in
+      // As where somebody has required encryption and forgotten the gateway's key file.
+      try await gateway.queue.execute(
+        "UPDATE analysis.setting SET value = 'yes' WHERE name = 'require_encryption'")
+      var client = GuideClient(port: gateway.port, token: try await gateway.user("u1"))
+      let failed = transcript.note(
+        "POST /api/analyze, the server fails", try client.analyse(try await pictures(1)[0]), \.line)
+      guard case .refused("The server failed.", "SERVER_ERROR") = failed else {
+        Issue.record("\(failed.line(\.line))")
+        return
+      }
+      #expect(try await gateway.queue.count("job") == 0)
+      try await judge(client.exchanges)
+    }
     try await RunningGateway.with(.init(gateway: ["--deadline", "0s"], worker: nil)) { gateway in
       var client = GuideClient(port: gateway.port, token: try await gateway.user("u1"))
       let photo = try await pictures(1)[0]
@@ -159,11 +173,7 @@ struct ConversationTests {
       let session = transcript.note(
         "POST /api/register", try client.register("a@b.org", password: "x"), \.user.line)
       #expect((session.value != nil) == isGuide, "the server has no token there")
-      if client.token == nil {
-        let body =
-          try JSONSerialization.jsonObject(with: Data(client.exchanges[0].body.utf8)) as? [String: Any]
-        client.token = body?["accessToken"] as? String
-      }
+      if client.token == nil { client.token = try accessToken(client) }
       let found = try analyse(&client, photos, "free", transcript)
       #expect(found.count == 5 && found.allSatisfy { ($0.date != nil) == isGuide && !$0.conditions.isEmpty })
       #expect(transcript.lines.last?.contains("ANALYSIS_LIMIT_EXCEEDED") == true)
@@ -197,11 +207,21 @@ struct ConversationTests {
       try await eventually("the end of the token") { try client.profile().message != nil }
       transcript.note("GET /api/user-profile with an expired token", try client.profile(), \.line)
     }
-    try await with(["--fail", "500=1"]) { client in
-      let failed = transcript.note(
-        "POST /api/analyze, the model fails", try client.analyse(photos[0]), \.line)
-      #expect(failed.message != nil)
+    for (fault, message) in [("400=1", "The request is not valid."), ("500=1", "Internal server error.")] {
+      try await with(["--fail", fault]) { client in
+        _ = try client.register("a@b.org", password: "x")
+        if client.token == nil { client.token = try accessToken(client) }
+        let failed = transcript.note(
+          "POST /api/analyze, the model fails with \(fault)", try client.analyse(photos[0]), \.line)
+        #expect(failed.message == message)
+      }
     }
+  }
+
+  /// What the real server calls the token that it answers a registration with, which the guide's client does not read.
+  private func accessToken(_ client: GuideClient) throws -> String {
+    let body = try JSONSerialization.jsonObject(with: Data(client.exchanges[0].body.utf8))
+    return try #require((body as? [String: Any])?["accessToken"] as? String)
   }
 
   /// Has what the gateway answered judged by its own description.
