@@ -15,7 +15,7 @@ struct PhotoIntake: Sendable {
     let key: String?
   }
 
-  /// A photo that was taken in: its job, and what its user has used of the month's limit.
+  /// A photo that was taken in: its job, and what its user has used of the month's limit; nil for a photo that was there.
   struct Accepted: Sendable {
     let job: JobID
     let used, limit: Int?

@@ -51,17 +51,27 @@ extension Gateway {
         meters.uploadDuration.observe(EventLoop.now - began)
         guard let end else {
           meters.uploads.add("pending")
-          return accepted.limited(AnswerShapes.pending(job, status: "queued"))
+          return limited(AnswerShapes.pending(job, status: "queued"), accepted, caller)
         }
         meters.uploads.add(end.isAnalysed ? "analysed" : "failed")
-        return accepted.limited(
-          .json(200, AnswerShapes.end(end, job, of: caller.user, imageBytes: imageBytes)))
+        return limited(
+          .json(200, AnswerShapes.end(end, job, of: caller.user, imageBytes: imageBytes)), accepted, caller)
       } catch {
         let failure = failure(error)
         meters.uploads.add(failure.code.map { $0.lowercased() } ?? "status_\(failure.status)")
         throw failure
       }
     }
+  }
+
+  /// An answer with what is left of the month; of a photo that was there already as far as that is known.
+  private func limited(
+    _ answer: HTTPAnswer, _ accepted: PhotoIntake.Accepted, _ caller: Caller
+  ) -> HTTPAnswer {
+    guard let used = accepted.used else { return limited(answer, caller) }
+    var answer = answer
+    answer.headers += LimitHeaders.of(used: used, limit: accepted.limit)
+    return answer
   }
 
   private func submit(
@@ -98,15 +108,6 @@ extension Gateway {
       key.utf8.allSatisfy({ (0x21...0x7E).contains($0) || $0 == 0x20 })
     else { throw .wrongKey }
     return key
-  }
-}
-
-extension PhotoIntake.Accepted {
-  /// An answer with what is left of the month.
-  fileprivate func limited(_ answer: HTTPAnswer) -> HTTPAnswer {
-    var answer = answer
-    if let used { answer.headers += LimitHeaders.of(used: used, limit: limit) }
-    return answer
   }
 }
 

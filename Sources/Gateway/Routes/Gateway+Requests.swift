@@ -66,7 +66,7 @@ extension Gateway {
   }
 
   /// An answer with what is left of a user's month, as far as that is known without asking.
-  private func limited(_ answer: HTTPAnswer, _ caller: Caller) -> HTTPAnswer {
+  func limited(_ answer: HTTPAnswer, _ caller: Caller) -> HTTPAnswer {
     var answer = answer
     let user = users.known(caller.token) ?? caller.user
     answer.headers += LimitHeaders.of(used: user.used, limit: user.limit)

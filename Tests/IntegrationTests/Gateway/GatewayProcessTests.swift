@@ -202,6 +202,11 @@ struct GatewayProcessTests {
       #expect(refused.status == 429 && error.code == "ANALYSIS_LIMIT_EXCEEDED")
       #expect(error.message == "You've reached your analysis limit for this month.")
       #expect(refused.headers["x-analysis-limit-reached"] == "100")
+      // A photo that is sent again is answered its analysis, with what is left as any other answer.
+      let again = try gateway.upload(image, token, headers: ["Idempotency-Key": "1"])
+      #expect(again.status == 200 && again.json["id"] as? String == jobs[0])
+      #expect(again.headers["x-analysis-remaining"] == "0", "\(again.headers)")
+      #expect(again.headers["x-analysis-limit-reached"] == "100")
       let profile = try gateway.ask("GET", "/api/user-profile", token)
       #expect(profile.headers["x-analysis-limit-reached"] == "100")
       #expect(try gateway.ask("GET", "/api/user-profile", other).headers["x-analysis-limit"] == nil)
