@@ -19,7 +19,8 @@ enum UsersImportCommand {
       as it is; a user who is not there is added, with the plan free unless one is named.
 
       JSON is a profile answer ({"user": {…}}), a bare user, an array of them, or a line for each. The id becomes the \
-      user's name here and the subscription their plan. The answer to a log-in ({"data": {…}}) is read too, of which \
+      user's name here and the subscription the plan of a new user; a known user's plan stays, and where it is another one \
+      that is said. The answer to a log-in ({"data": {…}}) is read too, of which \
       nama_lengkap is the name. What it says of the clinic (kl_nama, kl_logo, app_jenis) is named and not taken: clinics \
       are made with clinics add, and given their users with clinics assign.
 
@@ -53,13 +54,41 @@ enum UsersImportCommand {
     }
     let entries = try await reading.value
     return try await context.withSession { session in
-      let outcomes = try await UserDirectory(session.database).take(
+      let users = UserDirectory(session.database)
+      var entries = entries
+      let plans = format == .json ? try await users.keepPlans(&entries) : []
+      let outcomes = try await users.take(
         entries.compactMap { try? $0.record.get() }, dry: isDry, by: session.actor)
       let response = UsersImportResponse(entries, outcomes, isDry: isDry, isTable: format == .csv)
       try session.view.show(response)
       if let notTaken = response.notTaken { session.view.sayUnlessJSON(notTaken) }
+      for plan in plans.prefix(10) { session.view.sayUnlessJSON(plan) }
+      if plans.count > 10 { session.view.sayUnlessJSON("So it is with \(plans.count - 10) users more.") }
       return response.exitCode
     }
+  }
+}
+
+extension UserDirectory {
+  /// Leaves out the plan of each known user who has another one here: an answer of the endpoint says what is billed there.
+  ///
+  /// - Returns: A sentence for each.
+  fileprivate func keepPlans(_ entries: inout [UserFile.Entry]) async throws(JobQueueError) -> [String] {
+    let indices = entries.indices.filter { (try? entries[$0].record.get())?.plan != nil }
+    let outcomes = try await take(indices.compactMap { try? entries[$0].record.get() }, dry: true)
+    var sentences: [String] = []
+    for (index, outcome) in zip(indices, outcomes) {
+      guard case .updated(let changes) = outcome, case .success(var record) = entries[index].record,
+        let change = changes.first(where: { $0.field == "plan" }), let was = change.was
+      else { continue }
+      record.plan = nil
+      record.notTaken.append(UsersImportResponse.plan)
+      entries[index] = UserFile.Entry(line: entries[index].line, record: .success(record))
+      sentences.append(
+        "The plan of \(printable(record.reference)) is \(printable(was)) here and "
+          + "\(printable(change.becomes ?? "none")) in the answer: analysisctl users set-plan changes it.")
+    }
+    return sentences
   }
 }
 
@@ -101,11 +130,14 @@ struct UsersImportResponse: Sendable, Equatable, Presentable {
     self.isTable = isTable
   }
 
-  /// What of the answers was left out, and how to do it; nil for nothing.
+  /// Among what was not taken: the plan of a known user, of whom a sentence of its own tells.
+  static let plan = "plan"
+
+  /// What of the answers' clinics was left out, and how to do it; nil for nothing.
   var notTaken: String? {
-    let users = lines.filter { !$0.notTaken.isEmpty }
+    let users = lines.map { $0.notTaken.filter { $0 != Self.plan } }.filter { !$0.isEmpty }
     guard !users.isEmpty else { return nil }
-    let names = Set(users.flatMap(\.notTaken)).sorted().joined(separator: ", ")
+    let names = Set(users.joined()).sorted().joined(separator: ", ")
     return
       "Not taken: \(names), of \(users.count == 1 ? "1 user" : "\(users.count) users"). Make the clinic with "
       + "analysisctl clinics add and clinics set, and give it its users with clinics assign."

@@ -110,6 +110,14 @@ struct UsersTests {
       let second = await queue.control("users", "import", files.path("all.json"))
       #expect(second.code == .done)
       #expect(second.output == "updated u1\ncreated u4\n")
+      // What bills stays as it is: the answer says what the endpoint bills.
+      #expect(await queue.control("users", "show", "u1").output.contains("Premium (premium)"))
+      #expect(
+        second.messages.contains(
+          "The plan of u1 is premium here and free in the answer: analysisctl users set-plan changes it."),
+        "\(second.messages)")
+      let dry = await queue.control("users", "import", files.path("all.json"), "--dry-run")
+      #expect(!dry.output.contains("plan"), "\(dry.output)")
       var empty = queue.control
       empty.input = []
       #expect(await empty("users", "import", "-").code == .nothingToDo)
