@@ -134,6 +134,7 @@ struct PhotoChange: Sendable {
   }
 
   func make(of user: String, _ session: ControlSession) async throws -> PhotoResponse {
+    if address != nil { try await session.require(.imagesByURL, of: .user(user)) }
     let users = UserDirectory(session.database)
     let before = try await users.required(user).profile?.photoURL
     try await users.setPhoto(user, url: address)

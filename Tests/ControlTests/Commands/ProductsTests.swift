@@ -145,6 +145,12 @@ struct ProductsTests {
       _ = await control("clinics", "set", "north", "--product", "blue")
       await refused(add + ["--clinic", "north"], "webhooks", "blue", line: 6)
       await refused(add + ["--user", "u1"], "webhooks", "blue", line: 6)
+      await refused(
+        ["users", "set-photo", "u1", "https://img.example.org/1"] + hosts, "images-by-url", "blue", line: 7)
+      await refused(
+        ["account", "profile", "--user", "u1", "--photo", "https://img.example.org/1"] + hosts,
+        "images-by-url", "blue", line: 7)
+      #expect(await control.run(["users", "set-photo", "u1", "--remove"] + products).code == .done)
       await refused(["webhooks", "test", "W1", "--timeout", "0s"], "webhooks", "blue", line: 6)
       await refused(["webhooks", "remove", "W1", "--yes"], "webhooks", "blue", line: 6)
       _ = await control("clinics", "set", "north", "--product", "plain")
