@@ -19,8 +19,8 @@ enum UsersSetPhotoCommand {
       The address' host must be one of --url-hosts. No command shows more of the address than the host. Where \
       --url-cache and --key-file name a folder of images, what it has of the former photo goes, and the new one is \
       fetched into it, also where the address is the same; if it cannot be fetched, or is no picture, the exit code \
-      is 4. Without them nothing is fetched now, so that nobody looks whether it is a picture. A name may have several parts with slashes between them; all but letters, digits and \
-      -._~ is escaped in the address.
+      is 4. Without them nothing is fetched now, and it is said that nobody has looked. A name may have several parts \
+      with slashes between them; all but letters, digits and -._~ is escaped in the address.
       """,
     examples: [
       Example(
@@ -140,7 +140,13 @@ struct PhotoChange: Sendable {
     try await users.setPhoto(user, url: address)
     var response = PhotoResponse(
       user: user, host: address.flatMap { RemoteAddress.host(of: $0) }, isReplaced: before != nil, copy: nil)
-    guard remote.cache != nil, keys != nil else { return response }
+    guard remote.cache != nil, keys != nil else {
+      if address != nil {
+        session.view.sayUnlessJSON(
+          "Nobody has looked whether it is a picture: that takes --url-cache and --key-file.")
+      }
+      return response
+    }
     let remover = PhotoRemover(folder: remote.cache, keys: keys)
     for former in Set([before, address].compactMap { $0 }) {
       if let reason = await remover.remove(former, isDry: false).reason {

@@ -72,7 +72,8 @@ extension UserDetail: Presentable {
   private var pictureText: String? {
     switch appearance?.picture {
     case .photo(let url): "own photo on \(RemoteAddress.host(of: url) ?? "unknown")"
-    case .logo(let logo): "logo of \(logo == appearance?.logo ? "clinic" : "pharmacy") \(clinic ?? "")"
+    case .logo(let logo):
+      "logo of \(logo == appearance?.logo && appearance?.kind != .pharmacy ? "clinic" : "pharmacy") \(clinic ?? "")"
     case .initials(let initials): "initials \(initials)"
     case nil: nil
     }

@@ -18,6 +18,7 @@ struct PhotoTests {
       let set = await control.run(["users", "set-photo", "u1", secret] + hosts)
       #expect(set.code == .done)
       #expect(set.output == "photo of u1: img.example.org\n")
+      #expect(set.messages.contains("Nobody has looked whether it is a picture"), "\(set.messages)")
       let shown = await control("users", "show", "u1")
       #expect(shown.output.contains("photo on   img.example.org\n"))
       let json = await control("users", "show", "u1", "--json")
@@ -53,6 +54,12 @@ struct PhotoTests {
       let logo = "E'\\\\xffd8ffc0000b080010002001ffd9'::bytea"
       try await queue.execute("SELECT analysis.set_clinic('north', NULL, NULL, NULL, NULL, \(logo))")
       #expect(await picture("u1") == "logo of pharmacy north")
+      // A pharmacy has one logo, whichever of the two options gave it.
+      try await queue.addUser("u2")
+      _ = await control("clinics", "add", "south", "--kind", "pharmacy")
+      _ = await control("clinics", "assign", "u2", "south")
+      try await queue.execute("SELECT analysis.set_clinic('south', NULL, NULL, NULL, \(logo), NULL)")
+      #expect(await picture("u2") == "logo of pharmacy south")
       let name = "demoK25_2025-06-24_11:41:27.png"
       #expect(
         await control.run(["users", "set-photo", "u1", name] + base).output
