@@ -141,11 +141,6 @@ public struct EventLoopError: Error, Equatable, Sendable, CustomStringConvertibl
   /// Its `errno`.
   public let errno: Int32
 
-  init(call: String, errno: Int32) {
-    self.call = call
-    self.errno = errno
-  }
-
   /// The call, what the system said, and what to do where that is known.
   public var description: String {
     let hint =

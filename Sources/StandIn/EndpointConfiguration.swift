@@ -23,12 +23,6 @@ struct EndpointConfiguration: Sendable {
     var certificate: String
     /// The private key.
     var key: String
-
-    /// A certificate chain with its key, both PEM text.
-    init(certificate: String, key: String) {
-      self.certificate = certificate
-      self.key = key
-    }
   }
 
   /// The numeric IPv4 address to listen on.

@@ -123,16 +123,6 @@ public enum SharedOptions {
 public struct ConfigurationSource: Sendable {
   let option: Option<String?>
   let load: @Sendable (_ path: String, _ keys: Set<String>) throws -> ConfigurationValues
-
-  /// Makes a source. `load` gets the path and every key that the tool knows; what it throws is shown, and
-  /// the exit code is 64 unless it is a `CommandFailure` with another.
-  init(
-    option: Option<String?>,
-    load: @escaping @Sendable (_ path: String, _ keys: Set<String>) throws -> ConfigurationValues
-  ) {
-    self.option = option
-    self.load = load
-  }
 }
 
 /// What a configuration file says, as text by key. Unknown keys are its reader's concern.

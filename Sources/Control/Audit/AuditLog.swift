@@ -241,22 +241,4 @@ public struct AuditEntry: Sendable, Equatable, RenamedColumns {
   let detail: String?
   /// Its hash, in hexadecimal; nil while it is not chained.
   let hash: String?
-
-  /// An entry with its parts.
-  init(
-    id: Int64?, at: Double, role: String, user: String?, host: String?, address: String?, action: String,
-    object: String, reason: String?, detail: String?, hash: String?
-  ) {
-    self.id = id
-    self.at = at
-    self.role = role
-    self.user = user
-    self.host = host
-    self.address = address
-    self.action = action
-    self.object = object
-    self.reason = reason
-    self.detail = detail
-    self.hash = hash
-  }
 }

@@ -139,12 +139,6 @@ public struct AuditMark: Sendable, Equatable, CustomStringConvertible {
     public let id: Int64
     /// When it was written, in whole seconds since 1970.
     public let at: Int64
-
-    /// An entry with its number and time.
-    init(id: Int64, at: Int64) {
-      self.id = id
-      self.at = at
-    }
   }
 
   /// The entry's number; 0 before the first.
@@ -193,12 +187,6 @@ public struct AuditVerdict: Sendable, Equatable {
     public let id: Int64?
     /// What is wrong with it.
     public let message: String
-
-    /// A fault with its parts.
-    init(id: Int64?, message: String) {
-      self.id = id
-      self.message = message
-    }
   }
 
   /// The ends of this installation with which it was compared.
@@ -220,26 +208,13 @@ public struct AuditVerdict: Sendable, Equatable {
   /// The chain's end; nil when that itself is missing.
   public let end: AuditMark?
   /// How many entries are committed and not chained yet.
-  let pending: Int
+  var pending = 0
   /// For how many seconds the oldest of them has waited; nil when there is none.
-  let oldestPending: Double?
+  var oldestPending: Double?
   /// The ends that were kept; nil when it was not compared with any.
-  let kept: Kept?
+  var kept: Kept?
   /// What does not fit, the oldest first; empty when the chain is whole.
   public let faults: [Fault]
-
-  /// A verdict with its parts.
-  init(
-    first: Int64, end: AuditMark?, pending: Int = 0, oldestPending: Double? = nil, kept: Kept? = nil,
-    faults: [Fault]
-  ) {
-    self.first = first
-    self.end = end
-    self.pending = pending
-    self.oldestPending = oldestPending
-    self.kept = kept
-    self.faults = faults
-  }
 
   /// How many entries are kept.
   public var count: Int64 { end.map { $0.id - first + 1 } ?? 0 }

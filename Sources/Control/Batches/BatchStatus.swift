@@ -19,7 +19,6 @@ struct BatchStatus: Sendable, Equatable, RenamedColumns {
   var counts: BatchCounts
   /// Whether jobs are run; nil where that is not known.
   var queue: QueueState?
-
 }
 
 extension BatchStatus {
@@ -51,13 +50,6 @@ struct BatchList: Sendable, Equatable {
   let next: BatchID?
   /// Whether the search ended before there were as many as were asked for.
   let isCutShort: Bool
-
-  /// A list with its parts.
-  init(batches: [BatchStatus], next: BatchID?, isCutShort: Bool) {
-    self.batches = batches
-    self.next = next
-    self.isCutShort = isCutShort
-  }
 }
 
 /// How many jobs a batch has, and how they ended.
@@ -73,19 +65,6 @@ struct BatchCounts: Sendable, Equatable, Decodable {
   var lately = 0
   /// When the last one ended, in seconds since 1970; nil where none has.
   var lastAt: Double?
-
-  /// Counts with their parts.
-  init(
-    jobs: Int = 0, succeeded: Int = 0, dead: Int = 0, cancelled: Int = 0, lately: Int = 0,
-    lastAt: Double? = nil
-  ) {
-    self.jobs = jobs
-    self.succeeded = succeeded
-    self.dead = dead
-    self.cancelled = cancelled
-    self.lately = lately
-    self.lastAt = lastAt
-  }
 
   /// Those that have ended, however.
   var ended: Int { succeeded + dead + cancelled }

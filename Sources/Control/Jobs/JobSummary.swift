@@ -148,12 +148,6 @@ public struct TimeCursor: Sendable, Hashable, Comparable {
   /// The last job.
   public let job: JobID
 
-  /// The position behind a job.
-  init(at: Double, job: JobID) {
-    self.at = at
-    self.job = job
-  }
-
   /// Whether a position comes later in a list: of an earlier moment, or a lower number.
   public static func < (left: Self, right: Self) -> Bool {
     (left.at, left.job) < (right.at, right.job)

@@ -53,28 +53,6 @@ struct JobSelection: Sendable, Equatable {
   var reference: String?
   var cause: FailureCause?
 
-  init(
-    user: String? = nil, state: JobState? = nil, month: MonthChoice? = nil, kind: AnalysisKind? = nil,
-    batch: BatchID? = nil, reference: String? = nil, cause: FailureCause? = nil
-  ) {
-    self.cause = cause
-    self.batch = batch
-    self.reference = reference
-    self.user = user
-    self.state = state
-    self.month = month
-    self.kind = kind
-  }
-
-  init(_ context: ControlContext) throws(UsageError) {
-    user = try context[JobFilterOptions.user]
-    state = try context[JobFilterOptions.state]
-    month = try context[JobFilterOptions.month]
-    kind = try context[JobFilterOptions.kind]
-    batch = try context[JobFilterOptions.batch]
-    reference = try context[JobFilterOptions.reference]
-  }
-
   /// Whether nothing narrows the choice.
   var isOfAll: Bool { self == JobSelection() }
 
@@ -83,6 +61,15 @@ struct JobSelection: Sendable, Equatable {
     JobFilter(
       user: user, state: state, month: try await month?.period(database), kind: kind, batch: batch,
       reference: reference, cause: cause)
+  }
+}
+
+extension JobSelection {
+  init(_ context: ControlContext) throws(UsageError) {
+    self.init(
+      user: try context[JobFilterOptions.user], state: try context[JobFilterOptions.state],
+      month: try context[JobFilterOptions.month], kind: try context[JobFilterOptions.kind],
+      batch: try context[JobFilterOptions.batch], reference: try context[JobFilterOptions.reference])
   }
 }
 

@@ -28,15 +28,6 @@ struct EncryptedImageRecord: Sendable, Equatable, RenamedColumns {
   let sha256: [UInt8]
   /// Whose it is, the SHA-256 of the user's reference; nil when the user is gone.
   let userSHA256: [UInt8]?
-
-  /// A record with its parts.
-  init(id: Int64, rowID: String, storedKey: StoredKey, sha256: [UInt8], userSHA256: [UInt8]?) {
-    self.id = id
-    self.rowID = rowID
-    self.storedKey = storedKey
-    self.sha256 = sha256
-    self.userSHA256 = userSHA256
-  }
 }
 
 /// Under which keys the images of a database are, and how that is changed.

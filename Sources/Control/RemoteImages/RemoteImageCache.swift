@@ -210,13 +210,7 @@ extension RemoteImageCache {
 /// How much is kept of what was fetched, and for how long.
 struct CacheSettings: Sendable, Equatable {
   /// The most bytes of images in memory.
-  var memoryBytes: Int
+  var memoryBytes = 64_000_000
   /// For how long an image is kept at most; its host may ask for less.
-  var maximumAge: Duration
-
-  /// Settings; every value left out is the default.
-  init(memoryBytes: Int = 64_000_000, maximumAge: Duration = .seconds(86_400)) {
-    self.memoryBytes = memoryBytes
-    self.maximumAge = maximumAge
-  }
+  var maximumAge: Duration = .seconds(86_400)
 }

@@ -226,22 +226,11 @@ struct UsageScope: Sendable, Equatable {
   /// The user; nil for all.
   var user: String?
   /// Whether users who used nothing have a line too.
-  var hasIdleUsers: Bool
+  var hasIdleUsers = false
   /// Whether what is billed stands beside each line.
-  var hasPrices: Bool
+  var hasPrices = false
   /// How the units of some days are added up; nil for a row a user.
   var groups: Groups?
-
-  init(
-    clinic: String? = nil, user: String? = nil, hasIdleUsers: Bool = false, hasPrices: Bool = false,
-    groups: Groups? = nil
-  ) {
-    self.clinic = clinic
-    self.user = user
-    self.hasIdleUsers = hasIdleUsers
-    self.hasPrices = hasPrices
-    self.groups = groups
-  }
 
   /// What a row of added-up usage is of.
   enum Grouping: String, Sendable, CaseIterable {

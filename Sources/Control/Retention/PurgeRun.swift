@@ -147,16 +147,7 @@ struct PurgeReport: Sendable, Equatable {
     var rows: Int64
     var bytes: Int64
     /// Whether the month went as a whole, with everything in it.
-    var isWholeMonth: Bool
-
-    /// A line with its parts.
-    init(kind: Kind, month: Period, rows: Int64, bytes: Int64, isWholeMonth: Bool = false) {
-      self.kind = kind
-      self.month = month
-      self.rows = rows
-      self.bytes = bytes
-      self.isWholeMonth = isWholeMonth
-    }
+    var isWholeMonth = false
   }
 
   /// What went, by kind and month.
@@ -167,16 +158,6 @@ struct PurgeReport: Sendable, Equatable {
   var unclosedMonths: [Period] = []
   /// Whether it came to its end, and was not told to stop before.
   var isComplete = true
-
-  /// A report with its parts.
-  init(
-    lines: [Line] = [], busyMonths: [Period] = [], unclosedMonths: [Period] = [], isComplete: Bool = true
-  ) {
-    self.lines = lines
-    self.busyMonths = busyMonths
-    self.unclosedMonths = unclosedMonths
-    self.isComplete = isComplete
-  }
 
   /// Whether nothing of a kind has gone yet.
   func isWithout(_ kind: Kind, _ month: Period? = nil) -> Bool {

@@ -55,13 +55,6 @@ struct ReviewFilter: Sendable, Equatable {
   var verdict: Verdict?
   /// Only of jobs that count in this month.
   var month: Period?
-
-  /// A filter; what is nil narrows nothing.
-  init(user: String? = nil, verdict: Verdict? = nil, month: Period? = nil) {
-    self.user = user
-    self.verdict = verdict
-    self.month = month
-  }
 }
 
 /// What was said of a job at one moment.

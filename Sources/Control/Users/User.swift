@@ -95,12 +95,6 @@ struct PlanEntry: Sendable, Equatable, Decodable {
   let plan: String
   /// From when, in seconds since 1970; nil: from the beginning.
   let from: Double?
-
-  /// An entry with its parts.
-  init(plan: String, from: Double?) {
-    self.plan = plan
-    self.from = from
-  }
 }
 
 /// Who a user is, as far as it is known.

@@ -73,13 +73,6 @@ struct UserChange: Sendable, Equatable {
   /// What it is; nil for nothing, and of a photo.
   let becomes: String?
 
-  /// A change with its parts.
-  init(field: String, was: String?, becomes: String?) {
-    self.field = field
-    self.was = was
-    self.becomes = becomes
-  }
-
   /// Reads the array of a row.
   static func read(_ json: String) throws -> [UserChange] {
     guard let changes = try JSONReader.read(Array(json.utf8)).elements else { return [] }

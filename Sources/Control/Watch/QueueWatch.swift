@@ -11,11 +11,6 @@ struct QueueWatch: Sendable {
     var batch: BatchID?
     /// Only jobs of this type.
     var kind: AnalysisKind?
-
-    /// A filter; of everything, unless something is named.
-    init(user: String? = nil, batch: BatchID? = nil, kind: AnalysisKind? = nil) {
-      (self.user, self.batch, self.kind) = (user, batch, kind)
-    }
   }
 
   private let database: ConnectionPool

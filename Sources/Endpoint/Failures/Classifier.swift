@@ -7,13 +7,7 @@ struct Classifier: Sendable {
   /// Seconds since 1970, for dates in `Retry-After` and the next month.
   let now: Double
   /// The longest pause that the endpoint may ask for.
-  let maximumRetryAfter: Duration
-
-  /// Classifies what came back at a time.
-  init(now: Double, maximumRetryAfter: Duration = .seconds(3600)) {
-    self.now = now
-    self.maximumRetryAfter = maximumRetryAfter
-  }
+  var maximumRetryAfter: Duration = .seconds(3600)
 
   /// The failure of a call without an answer that may be used.
   public func failure(of error: TransferError) -> CallFailure {

@@ -145,15 +145,9 @@ extension Connection {
 public struct ConnectionScope: Sendable {
   let connection: Connection
   /// The transaction's line; 0 outside of one.
-  let id: UInt64
+  var id: UInt64 = 0
   /// The transaction's own deadline.
-  let limit: ContinuousClock.Instant?
-
-  init(connection: Connection, id: UInt64 = 0, limit: ContinuousClock.Instant? = nil) {
-    self.connection = connection
-    self.id = id
-    self.limit = limit
-  }
+  var limit: ContinuousClock.Instant?
 
   var isRoot: Bool { id == 0 }
 }

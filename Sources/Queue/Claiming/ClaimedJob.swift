@@ -7,12 +7,6 @@ public struct ImageKey: Hashable, Sendable {
   public let period: Period
   /// The image's number.
   public let id: Int64
-
-  /// A key with its parts.
-  init(period: Period, id: Int64) {
-    self.period = period
-    self.id = id
-  }
 }
 
 /// A job in a worker's hands.
@@ -50,29 +44,6 @@ public struct ClaimedJob: Sendable, Equatable {
 
   /// For whom it is done inside a worker.
   public var requester: Requester { Requester(lane, UserKey(shard: shard, id: userID)) }
-
-  /// A job with all its parts.
-  init(
-    shard: Int16, lease: Int64, lane: Lane, id: JobID, period: Period, attempt: Int, maxAttempts: Int,
-    virtualTime: Int64, userID: Int64, kind: AnalysisKind, image: ImageKey,
-    imageMark: [UInt8], imageBytes: Int, isUnsanitized: Bool, isExpired: Bool
-  ) {
-    self.shard = shard
-    self.lease = lease
-    self.lane = lane
-    self.id = id
-    self.period = period
-    self.attempt = attempt
-    self.maxAttempts = maxAttempts
-    self.virtualTime = virtualTime
-    self.userID = userID
-    self.kind = kind
-    self.image = image
-    self.imageMark = imageMark
-    self.imageBytes = imageBytes
-    self.isUnsanitized = isUnsanitized
-    self.isExpired = isExpired
-  }
 }
 
 /// Jobs claimed together from one lane, under one lease.
@@ -87,15 +58,6 @@ public struct ClaimedLease: Sendable, Equatable {
   public var jobs: [ClaimedJob]
   /// From which virtual time on to look the next time, where cancelled jobs were dropped; nil where none were.
   var continueFrom: Int64?
-
-  /// A lease with its jobs.
-  init(shard: Int16, id: Int64, lane: Lane, jobs: [ClaimedJob], continueFrom: Int64? = nil) {
-    self.shard = shard
-    self.id = id
-    self.lane = lane
-    self.jobs = jobs
-    self.continueFrom = continueFrom
-  }
 }
 
 /// Where the columns of a claim's answer are: looked up once, and not for each job.

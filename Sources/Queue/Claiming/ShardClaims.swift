@@ -119,12 +119,6 @@ public struct PublishedMark: Sendable, Equatable {
   var scanFrom: Int64
   /// How far it was claimed, as far as workers have said.
   public var furthest: Int64
-
-  /// A mark with its parts.
-  init(scanFrom: Int64, furthest: Int64) {
-    self.scanFrom = scanFrom
-    self.furthest = furthest
-  }
 }
 
 /// What a claim asks of one lane.

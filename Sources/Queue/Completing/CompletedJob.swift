@@ -51,13 +51,7 @@ public struct EndedJobs: Sendable, Equatable {
   /// Ended by this call.
   public var ended: Set<JobID>
   /// Still held, since somebody else's open transaction holds the job: the call is to be made again for them.
-  var busy: Set<JobID>
-
-  /// The outcome of a call.
-  init(ended: Set<JobID>, busy: Set<JobID> = []) {
-    self.ended = ended
-    self.busy = busy
-  }
+  var busy: Set<JobID> = []
 }
 
 /// What became of analyses that were to be stored.

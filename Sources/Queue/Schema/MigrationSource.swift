@@ -10,13 +10,6 @@ public struct MigrationSource: Sendable {
     public var name: String
     /// Its SQL.
     public var text: String
-
-    /// A migration with its parts.
-    init(number: Int, name: String, text: String) {
-      self.number = number
-      self.name = name
-      self.text = text
-    }
   }
 
   /// A group of functions that replaces itself, applied whenever it changed.
@@ -25,12 +18,6 @@ public struct MigrationSource: Sendable {
     public var name: String
     /// Its SQL.
     public var text: String
-
-    /// A group with its parts.
-    init(name: String, text: String) {
-      self.name = name
-      self.text = text
-    }
   }
 
   /// The migrations by number.

@@ -101,11 +101,4 @@ public struct RescueOutcome: Sendable, Equatable, Decodable {
   public var requeued: Int
   /// Jobs that died, since they were lost too often.
   public var dead: Int
-
-  /// An outcome with its numbers.
-  init(leases: Int, requeued: Int, dead: Int) {
-    self.leases = leases
-    self.requeued = requeued
-    self.dead = dead
-  }
 }

@@ -64,16 +64,6 @@ struct NewAccount: Sendable, Decodable {
   /// The plan; free when missing.
   var subscription: AccountSubscription?
 
-  /// An account to be made; without a name it shows its address, without a plan it is free.
-  init(
-    email: String, password: String, name: String? = nil, subscription: AccountSubscription? = nil
-  ) {
-    self.email = email
-    self.password = password
-    self.name = name
-    self.subscription = subscription
-  }
-
   /// Reads a JSON list of accounts: `[{"email": …, "password": …, "name": …, "subscription": "premium"}]`.
   ///
   /// - Throws: `EndpointError` if the text is not of that form.

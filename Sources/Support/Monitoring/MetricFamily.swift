@@ -149,13 +149,6 @@ public final class Histogram: Sendable {
     public var count: Int
     /// Seconds of all of them together.
     public var sum: Double
-
-    /// Observations, by the bounds of `Histogram.bounds`.
-    init(cumulative: [Int], count: Int, sum: Double) {
-      self.cumulative = cumulative
-      self.count = count
-      self.sum = sum
-    }
   }
 
   private struct State {

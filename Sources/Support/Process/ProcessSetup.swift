@@ -105,12 +105,6 @@ public struct ProcessOwner: Sendable, Equatable {
   /// The machine's name.
   public let host: String
 
-  /// An owner with its parts.
-  init(user: String, host: String) {
-    self.user = user
-    self.host = host
-  }
-
   /// This process's own.
   public static func current() -> ProcessOwner {
     ProcessOwner(user: userName(geteuid()), host: hostName())
