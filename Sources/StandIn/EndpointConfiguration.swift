@@ -19,9 +19,7 @@ struct EndpointConfiguration: Sendable {
 
   /// The certificate and private key of a TLS listener, both PEM text.
   struct TransportSecurity: Sendable {
-    /// The certificate chain.
     var certificate: String
-    /// The private key.
     var key: String
   }
 
@@ -99,7 +97,6 @@ struct EndpointClock: Sendable {
     self.read = read
   }
 
-  /// The system's clock.
   static let system = EndpointClock { UnixTime.now.secondsSince1970 }
 
   var now: Double { read() }

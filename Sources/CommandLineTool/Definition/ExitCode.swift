@@ -30,7 +30,6 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   case internalError = 70
   /// The same command may succeed later.
   case tryLater = 75
-  /// Permission is missing.
   case permission = 77
 
   /// The number given to the system.

@@ -2,7 +2,6 @@ import CommandLineTool
 import Endpoint
 import Support
 
-/// `analysisctl account`.
 enum AccountCommand {
   static let user = Option<String?>(
     "user", .string,
@@ -40,7 +39,6 @@ enum AccountCommand {
     ])
 }
 
-/// `analysisctl account delete`.
 enum AccountDeleteCommand {
   static let analyses = Argument(
     repeating: "analysis", .string, minimum: 1, help: "The endpoint's id of an analysis; see account history."
@@ -118,7 +116,6 @@ struct AccountDeleteResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl account history`.
 enum AccountHistoryCommand {
   static let command = ControlCommand(
     "history", abstract: "List the analyses that the endpoint keeps with the account.",

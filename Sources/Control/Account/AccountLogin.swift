@@ -2,7 +2,6 @@ import CommandLineTool
 import Endpoint
 import Support
 
-/// `analysisctl account login`.
 enum AccountLoginCommand {
   static let register = Flag(
     "register", help: "Make the account where the endpoint does not know it; it needs a name.")
@@ -86,7 +85,6 @@ extension CallFailure {
   }
 }
 
-/// `analysisctl account register`.
 enum AccountRegisterCommand {
   static let command = ControlCommand(
     "register", abstract: "Make an account at the endpoint.",

@@ -3,7 +3,6 @@ import Endpoint
 import Queue
 import Support
 
-/// `analysisctl account profile`.
 enum AccountProfileCommand {
   static let email = Option<String?>(
     "email", .string, help: "The account's e-mail address, by which it logs in from then on.")
@@ -149,7 +148,6 @@ struct AccountProfileResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl account save`.
 enum AccountSaveCommand {
   static let job = Argument("job", .jobID, help: "The number of an analysed job.")
 
@@ -214,7 +212,6 @@ struct AccountSaveResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl account subscribe`.
 enum AccountSubscribeCommand {
   static let subscription = Argument(
     "subscription", .choice(Subscription.self), help: "The account's subscription from now on.")

@@ -2,7 +2,6 @@ import CommandLineTool
 import Endpoint
 import Support
 
-/// `analysisctl account sync`.
 enum AccountSyncCommand {
   static let user = Option(
     required: "user", .string, help: "The user here whose account it is.")

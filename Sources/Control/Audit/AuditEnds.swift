@@ -64,7 +64,6 @@ enum AuditEnds: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// `analysisctl audit keep`.
 enum AuditKeepCommand {
   static let command = ControlCommand(
     "keep", abstract: "Keep the end of the audit outside of the database.",
@@ -222,7 +221,6 @@ public struct KeptEnds: Sendable, Equatable {
   /// How many lines are none.
   let otherLines: Int
 
-  /// Reads lines.
   init(_ lines: [String]) {
     ends = lines.compactMap(KeptEnd.init)
     otherLines = lines.count - ends.count

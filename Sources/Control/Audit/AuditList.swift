@@ -3,7 +3,6 @@ import FoundationEssentials
 import HTTPServing
 import Support
 
-/// `analysisctl audit list`.
 enum AuditListCommand {
   static let since = Option<Date?>("since", .time, help: "From this time on.")
   static let until = Option<Date?>("until", .time, help: "Before this time.")
@@ -181,7 +180,6 @@ struct AuditSearch {
   }
 }
 
-/// `analysisctl audit`.
 enum AuditCommand {
   static let command = ControlCommand(
     "audit", abstract: "Show who did what, and verify that nothing of it was changed.",

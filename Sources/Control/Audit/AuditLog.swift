@@ -185,7 +185,6 @@ public struct AuditFilter: Sendable, Equatable {
   var since: Double?
   /// Before this time.
   public var until: Double?
-  /// What was done.
   var action: String?
   /// About this user or a job of theirs: the reference, or `#` and the internal number of one who was erased.
   public var user: String?

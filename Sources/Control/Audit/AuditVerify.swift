@@ -2,7 +2,6 @@ import CommandLineTool
 import PostgreSQL
 import Support
 
-/// `analysisctl audit verify`.
 enum AuditVerifyCommand {
   static let expect = Option<AuditMark?>(
     "expect", .auditMark,

@@ -2,7 +2,6 @@ import CommandLineTool
 import Queue
 import Support
 
-/// `analysisctl batches cancel`.
 enum BatchesCancelCommand {
   static let command = ControlCommand(
     "cancel", abstract: "Cancel the jobs of a batch that have not ended, and give their units back.",
@@ -19,7 +18,6 @@ enum BatchesCancelCommand {
   ) { context in try await BatchesChange.run(.cancel, context) }
 }
 
-/// `analysisctl batches retry`.
 enum BatchesRetryCommand {
   static let command = ControlCommand(
     "retry", abstract: "Queue the dead jobs of a batch again.",

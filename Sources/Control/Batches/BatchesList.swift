@@ -2,7 +2,6 @@ import CommandLineTool
 import Queue
 import Support
 
-/// `analysisctl batches list`.
 enum BatchesListCommand {
   static let limit = Option("limit", .int(in: 1...1000), default: 20, help: "How many at most.")
   static let before = Option<BatchID?>("before", .batchID, help: "Only those that were made before this one.")
@@ -68,7 +67,6 @@ struct BatchListResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl batches`.
 enum BatchesCommand {
   static let batch = Argument("batch", .batchID, help: "The batch's number, with its B or without: B17.")
 
@@ -155,7 +153,6 @@ extension BatchStatus: Presentable {
   }
 }
 
-/// `analysisctl batches show`.
 enum BatchesShowCommand {
   static let command = ControlCommand(
     "show", abstract: "Show how far a batch is, and why jobs of it failed.",

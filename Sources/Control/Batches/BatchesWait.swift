@@ -4,7 +4,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl batches wait`.
 enum BatchesWaitCommand {
   static let timeout = Option<Duration?>("timeout", .duration, help: "Wait at most so long; then exit 75.")
 
@@ -27,7 +26,6 @@ enum BatchesWaitCommand {
   }
 }
 
-/// `analysisctl batches watch`.
 enum BatchesWatchCommand {
   static let command = ControlCommand(
     "watch", abstract: "Show how far a batch is until every job of it has ended; exit 1 if one failed.",

@@ -1,7 +1,6 @@
 import CommandLineTool
 import Support
 
-/// `analysisctl clinics`.
 enum ClinicsCommand {
   static let clinic = Argument("clinic", .string, help: "The clinic's name.")
 
@@ -86,7 +85,6 @@ extension ClinicViewer {
   var seen: String { clinics.isEmpty ? "nobody" : clinics.joined(separator: ", ") }
 }
 
-/// `analysisctl clinics add`.
 enum ClinicsAddCommand {
   static let command = ControlCommand(
     "add", abstract: "Add a clinic.",
@@ -122,7 +120,6 @@ struct ClinicsAddResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl clinics assign`.
 enum ClinicsAssignCommand {
   static let clinic = Argument(
     optional: "clinic", .string, help: "The clinic's name; --none for no clinic.")
@@ -165,7 +162,6 @@ struct ClinicsAssignResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl clinics show`.
 enum ClinicsShowCommand {
   static let command = ControlCommand(
     "show", abstract: "Show a clinic's kind, address, product and logos.",

@@ -1,7 +1,6 @@
 import CommandLineTool
 import Support
 
-/// `analysisctl clinics grant`.
 enum ClinicsGrantCommand {
   static let role = Argument("role", .string, help: "The database role.")
   static let clinics = Argument(repeating: "clinic", .string, help: "The clinics' names.")
@@ -63,7 +62,6 @@ struct ClinicsGrantResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl clinics revoke`.
 enum ClinicsRevokeCommand {
   static let clinics = Argument(repeating: "clinic", .string, minimum: 1, help: "The clinics' names.")
 

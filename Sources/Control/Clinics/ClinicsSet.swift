@@ -3,7 +3,6 @@ import EventLoop
 import Images
 import Support
 
-/// `analysisctl clinics set`.
 enum ClinicsSetCommand {
   static let kind = Option<ClinicKind?>(
     "kind", .choice(ClinicKind.self), help: "What it is: a clinic, a pharmacy, or both in one house.")

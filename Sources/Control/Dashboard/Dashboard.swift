@@ -12,7 +12,6 @@ struct Dashboard: Sendable {
   /// How many browsers receive changes at once; a further one asks by itself.
   static let listeners = 32
 
-  /// Where browsers listen.
   static let eventsPath = "/events"
 
   private let skin: Skin

@@ -1,7 +1,6 @@
 import CommandLineTool
 import Support
 
-/// `analysisctl doctor`.
 enum DoctorCommand {
   static let deep = Flag("deep", help: "Recount everybody's use too, which reads all jobs.")
   static let longTransaction = Option(

@@ -4,7 +4,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl images`.
 enum ImagesCommand {
   static let command = ControlCommand(
     "images", abstract: "Move stored images to an object store, and back.",
@@ -15,7 +14,6 @@ enum ImagesCommand {
     subcommands: [ImagesMigrateCommand.command])
 }
 
-/// `analysisctl images migrate`.
 enum ImagesMigrateCommand {
   /// Where images are to be.
   enum Place: String, CaseIterable, Sendable {
@@ -78,7 +76,6 @@ struct ImagesMigrateResponse: Sendable, Equatable, Presentable {
   var moved = 0
   /// How many could not be moved, since their object is gone or has another length.
   var failed = 0
-  /// One of these.
   var example: Int64?
 
   var json: JSONValue {

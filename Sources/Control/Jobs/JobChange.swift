@@ -306,7 +306,6 @@ extension JobChange {
   }
 }
 
-/// `analysisctl jobs cancel`.
 enum JobsCancelCommand {
   static let command = ControlCommand(
     "cancel", abstract: "Cancel jobs and give their units back.",
@@ -326,7 +325,6 @@ enum JobsCancelCommand {
   ) { context in try await JobChange.cancel.run(context) }
 }
 
-/// `analysisctl jobs retry`.
 enum JobsRetryCommand {
   static let command = ControlCommand(
     "retry", abstract: "Queue dead jobs again.",
@@ -345,7 +343,6 @@ enum JobsRetryCommand {
   ) { context in try await JobChange.retry.run(context) }
 }
 
-/// `analysisctl jobs uncancel`.
 enum JobsUncancelCommand {
   static let command = ControlCommand(
     "uncancel", abstract: "Queue cancelled jobs again, for a day.",

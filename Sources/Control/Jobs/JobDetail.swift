@@ -83,7 +83,6 @@ struct AttemptRecord: Sendable, Equatable, RenamedColumns {
   let worker: Int64
   /// Its machine; nil where nothing is known of it any more.
   let host: String?
-  /// Its process.
   let pid: Int?
 
   /// Its machine and process, for a person: its number where that is all that is known.
@@ -123,11 +122,9 @@ struct StoredResult: Sendable, Equatable, RenamedColumns {
   let callMilliseconds: Int?
   /// What the endpoint says of its model.
   let model: String?
-  /// The endpoint.
   let endpoint: String?
   /// The version of the worker.
   let version: String?
-  /// Which attempt succeeded.
   let attempt: Int
 
   /// Each of its four flags in words, those of the endpoint last; nil where no condition says. The endpoint means any

@@ -2,7 +2,6 @@ import CommandLineTool
 import PostgreSQL
 import Support
 
-/// `analysisctl jobs`.
 enum JobsCommand {
   /// Said where job numbers are shown.
   static let numbers = """

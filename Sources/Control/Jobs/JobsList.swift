@@ -2,7 +2,6 @@ import CommandLineTool
 import Queue
 import Support
 
-/// `analysisctl jobs list`.
 enum JobsListCommand {
   static let failed = Flag("failed", help: "Only dead jobs, those that died last first, with their causes.")
   static let sort = Option<Order?>(

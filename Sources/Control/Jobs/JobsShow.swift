@@ -2,7 +2,6 @@ import CommandLineTool
 import Queue
 import Support
 
-/// `analysisctl jobs show`.
 enum JobsShowCommand {
   static let job = Argument("job", .jobID, help: "The job's number.")
 

@@ -4,7 +4,6 @@ import Images
 import PostgreSQL
 import Support
 
-/// `analysisctl keys`.
 enum KeysCommand {
   static let command = ControlCommand(
     "keys", abstract: "Make, list, change and remove the keys under which images are encrypted.",
@@ -34,7 +33,6 @@ enum KeysCommand {
     ])
 }
 
-/// `analysisctl keys list`.
 enum KeysListCommand {
   static let command = ControlCommand(
     "list", abstract: "Show the keys, and how many images are under each.",
@@ -122,7 +120,6 @@ extension KeyID {
   }
 }
 
-/// `analysisctl keys new`.
 enum KeysNewCommand {
   static let command = ControlCommand(
     "new", abstract: "Make a key, under which images are encrypted from now on.",
@@ -174,7 +171,6 @@ struct KeyFileResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl keys remove`.
 enum KeysRemoveCommand {
   static let key = Argument("key", .keyID, help: "The key's number: 16 hexadecimal digits.")
   static let atOnce = Flag(

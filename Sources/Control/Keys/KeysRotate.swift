@@ -4,7 +4,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl keys rotate`.
 enum KeysRotateCommand {
   static let command = ControlCommand(
     "rotate", abstract: "Put every encrypted image, and the secrets of webhooks, under the current key.",

@@ -1,7 +1,6 @@
 import CommandLineTool
 import Support
 
-/// `analysisctl month close`.
 enum MonthCloseCommand {
   static let month = Argument(
     optional: "month", .monthChoice, help: "YYYY-MM or previous; --due for all that can be closed.")

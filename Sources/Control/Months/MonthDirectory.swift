@@ -150,7 +150,6 @@ struct MonthDirectory: Sendable {
   }
 }
 
-/// `analysisctl month`.
 enum MonthCommand {
   static let command = ControlCommand(
     "month", abstract: "Show the months, and close them.",

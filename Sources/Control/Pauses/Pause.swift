@@ -4,7 +4,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl pause`.
 enum PauseCommand {
   static let reason = Option<String?>(
     "reason", .reason, help: "Why, for whoever looks at the status or the audit; at most 500 characters.")

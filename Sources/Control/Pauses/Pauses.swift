@@ -151,7 +151,6 @@ extension OperatorPause {
   }
 }
 
-/// `analysisctl resume`.
 enum ResumeCommand {
   static let command = ControlCommand(
     "resume", abstract: "End a pause.",

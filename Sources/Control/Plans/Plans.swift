@@ -2,7 +2,6 @@ import CommandLineTool
 import FoundationEssentials
 import Support
 
-/// `analysisctl plans`.
 enum PlansCommand {
   static let command = ControlCommand(
     "plans", abstract: "Show the plans, add one, and set monthly limits and prices.",
@@ -111,7 +110,6 @@ struct PlansResponse: Presentable {
   }
 }
 
-/// `analysisctl plans add`.
 enum PlansAddCommand {
   static let plan = Argument(
     "plan", .string, help: "Its name among programs: small letters, digits, _ and -.")
@@ -158,7 +156,6 @@ struct PlansAddResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl plans set-limit`.
 enum PlansSetLimitCommand {
   static let plan = Argument("plan", .string, help: "The plan's name.")
   static let limit = Argument("limit", .monthlyLimit, help: "Analyses a month, or unlimited.")
@@ -206,7 +203,6 @@ extension ValueFormat where Value == MonthlyLimit {
   }
 }
 
-/// `analysisctl plans set-price`.
 enum PlansSetPriceCommand {
   static let plan = Argument("plan", .string, help: "The plan's name.")
   static let price = Argument("price", .decimal, help: "What one analysis costs, for instance 0.50.")

@@ -2,7 +2,6 @@ import CommandLineTool
 import EventLoop
 import Support
 
-/// `analysisctl products`.
 enum ProductsCommand {
   static let command = ControlCommand(
     "products", abstract: "Show the products that this program serves, and check their files.",

@@ -2,7 +2,6 @@ import CommandLineTool
 import Queue
 import Support
 
-/// `analysisctl report`.
 enum ReportCommand {
   static let month = Option(
     "month", .monthChoice, default: MonthChoice.current, help: "YYYY-MM, current or previous.")

@@ -4,7 +4,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl purge`.
 enum PurgeCommand {
   static let dryRun = Flag("dry-run", help: "Change nothing; say what would be removed.")
   static let share = Option(

@@ -26,7 +26,6 @@ struct IntervalChart {
   private static let rowHeight = 24
   private static let (left, right, top) = (190, 520, 20)
 
-  /// The chart.
   var html: HTML {
     let floor = Self.top + lines.count * Self.rowHeight
     return .drawn(
@@ -94,7 +93,6 @@ extension HTML {
 /// share that was right upwards. On the broken line both are the same. What it shows has to stand in a table beside it
 /// too.
 struct CalibrationChart {
-  /// A group.
   struct Point {
     let confidence, share, low, high: Double
     let note: String
@@ -111,7 +109,6 @@ struct CalibrationChart {
   private static let (width, height) = (640, 380)
   private static let (left, right, top, floor) = (60, 620, 16, 330)
 
-  /// The chart.
   var html: HTML {
     .drawn(
       title, summary, width: Self.width, height: Self.height,

@@ -52,7 +52,6 @@ struct ReviewChoice: Sendable, Equatable, Decodable {
 struct ReviewQuestion: Sendable, Equatable {
   var clinic: String?
   var kind: AnalysisKind?
-  /// The primary condition.
   var condition: String?
 
   /// Reads the words of an address.

@@ -1,7 +1,6 @@
 import CommandLineTool
 import Support
 
-/// `analysisctl reviews`.
 enum ReviewsCommand {
   static let job = Argument("job", .jobID, help: "The number of an analysed job.")
 
@@ -87,7 +86,6 @@ struct ReviewsAddResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl reviews add`.
 enum ReviewsAddCommand {
   static let verdict = Option<Verdict?>(
     "verdict", .choice(Verdict.self), help: "Whether the primary condition is right.")
@@ -152,7 +150,6 @@ enum ReviewsAddCommand {
   }
 }
 
-/// `analysisctl reviews comment`.
 enum ReviewsCommentCommand {
   static let text = Argument(
     "text", .any,

@@ -2,7 +2,6 @@ import CommandLineTool
 import Queue
 import Support
 
-/// `analysisctl reviews list`.
 enum ReviewsListCommand {
   static let job = Option<JobID?>("job", .jobID, help: "What was said of this job, with the comments.")
   static let verdict = Option<Verdict?>(

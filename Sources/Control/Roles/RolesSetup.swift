@@ -4,7 +4,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl roles setup`.
 enum RolesSetupCommand {
   static let out = Option(
     "out", short: "o", .folder, default: ".",
@@ -203,7 +202,6 @@ struct RolesSetupResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl roles check`.
 enum RolesCheckCommand {
   static let logins = Argument(
     repeating: "login", .string,
@@ -270,7 +268,6 @@ struct RolesCheckResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl roles`.
 enum RolesCommand {
   static let command = ControlCommand(
     "roles", abstract: "Make the logins of an installation, and show what each login may do.",

@@ -3,7 +3,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl migrate`.
 enum MigrateCommand {
   static let rolePrefix = Option<String?>(
     "role-prefix", .string,

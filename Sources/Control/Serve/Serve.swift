@@ -6,7 +6,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl serve`.
 enum ServeCommand {
   static let listen = Option(
     "listen", .listenAddress, default: ListenAddress(host: "127.0.0.1", port: 8080),

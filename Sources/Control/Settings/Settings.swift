@@ -3,7 +3,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl settings`.
 enum SettingsCommand {
   static let command = ControlCommand(
     "settings", abstract: "Show the settings of the installation, and change them.",
@@ -84,7 +83,6 @@ extension Setting {
   func shown(_ value: String) -> String { value.isEmpty ? emptyMeaning ?? "" : value }
 }
 
-/// `analysisctl settings set`.
 enum SettingsSetCommand {
   static let name = Argument("name", .string, help: "The setting's name.")
   static let value = Argument(

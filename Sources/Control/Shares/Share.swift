@@ -2,7 +2,6 @@ import CommandLineTool
 import Queue
 import Support
 
-/// `analysisctl share`.
 enum ShareCommand {
   static let share = Argument(
     "share", .shareID, help: "The share's number, with its S or without: S12.")
@@ -39,7 +38,6 @@ extension ValueFormat where Value == ShareID {
   }
 }
 
-/// `analysisctl share accept`.
 enum ShareAcceptCommand {
   static let command = ControlCommand(
     "accept", abstract: "Accept a share, as the clinician whom a user asked.",
@@ -72,7 +70,6 @@ struct ShareChangeResponse: Sendable, Equatable, Presentable {
   func text(width: Int?, paint: Paint) -> String { "\(what) share \(id)\n" }
 }
 
-/// `analysisctl share list`.
 enum ShareListCommand {
   static let user = Option<String?>(
     "user", .string, help: "Only those of this user, who shares or reads as a carer.")
@@ -143,7 +140,6 @@ extension Share {
   }
 }
 
-/// `analysisctl share request`.
 enum ShareRequestCommand {
   static let clinician = Option<String?>(
     "clinician", .string, valueName: "LOGIN", help: "The login of a clinician, who accepts with share accept."
@@ -230,7 +226,6 @@ extension Share.Reader {
   }
 }
 
-/// `analysisctl share revoke`.
 enum ShareRevokeCommand {
   static let command = ControlCommand(
     "revoke", abstract: "End a share.",

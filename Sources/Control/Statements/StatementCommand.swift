@@ -5,7 +5,6 @@ import Images
 import Queue
 public import Support
 
-/// `analysisctl statement`.
 enum StatementCommand {
   static let clinic = Option<String?>("clinic", .string, help: "The clinic that is billed, by name.")
   static let user = Option<String?>("user", .string, help: "The user who is billed, instead of a clinic.")

@@ -3,7 +3,6 @@ public import PostgreSQL
 public import Queue
 public import Support
 
-/// `analysisctl reconcile`.
 enum ReconcileCommand {
   static let month = Option<MonthChoice?>(
     "month", .monthChoice, help: "Only this month: YYYY-MM, current or previous; every month unless given.")

@@ -4,7 +4,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl status`.
 enum StatusCommand {
   static let watch = Flag(
     "watch", help: "Draw it anew every two seconds, until Ctrl-C; with --json, print a line each time.")

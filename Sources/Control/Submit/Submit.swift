@@ -5,7 +5,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl submit`.
 enum SubmitCommand {
   static let user = Option<String?>(
     "user", short: "u", .string, help: "Whose images they are. A manifest's column comes before it.")

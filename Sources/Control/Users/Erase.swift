@@ -5,7 +5,6 @@ import Images
 import Queue
 import Support
 
-/// `analysisctl erase`.
 enum EraseCommand {
   static let person = Argument(optional: "user", .string, help: "Whom: what you call the user.")
   static let user = Option<String?>("user", .string, help: "The same as an option.")

@@ -299,7 +299,6 @@ struct PersonExport: Sendable {
   }
 }
 
-/// `analysisctl users export`.
 enum UsersExportCommand {
   static let folder = Option<String?>(
     "out", .path, help: "The folder to make for it; it must not be there yet.")

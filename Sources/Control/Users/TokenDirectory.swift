@@ -103,7 +103,6 @@ struct TokenDirectory: Sendable {
   }
 }
 
-/// `analysisctl users token`.
 enum UsersTokenCommand {
   static let command = ControlCommand(
     "token", abstract: "Make, list and revoke the tokens by which a user's app reaches the gateway.",

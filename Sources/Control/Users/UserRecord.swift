@@ -15,13 +15,10 @@ struct UserRecord: Sendable, Equatable {
   var anchor: Int?
   /// The clinic whose the user is.
   var clinic: String?
-  /// The name.
   var name: String?
-  /// The e-mail address.
   var email: String?
   /// The day of birth, as `1980-05-31`.
   var birthday: String?
-  /// The postal address.
   var address: String?
   /// The gender, in a word of the person's own choosing.
   var gender: String?

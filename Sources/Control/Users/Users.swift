@@ -2,7 +2,6 @@ import CommandLineTool
 import FoundationEssentials
 import Support
 
-/// `analysisctl users`.
 enum UsersCommand {
   static let user = Argument("user", .string, help: "What you call the user.")
 
@@ -51,7 +50,6 @@ struct UsersSetResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl users add`.
 enum UsersAddCommand {
   static let plan = Option("plan", .string, default: "free", help: "The plan's name; see analysisctl plans.")
   static let zone = Option<String?>(
@@ -105,7 +103,6 @@ struct UsersAddResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl users list`.
 enum UsersListCommand {
   static let limit = Option("limit", .int(in: 1...10_000), default: 100, help: "How many at most.")
   static let after = Option<String?>("after", .string, help: "Go on behind this user.")
@@ -171,7 +168,6 @@ struct UsersListResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl users rename`.
 enum UsersRenameCommand {
   static let name = Argument("new-name", .string, help: "What you call the user from now on.")
 
@@ -222,7 +218,6 @@ struct UsersRenameResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl users set-plan`.
 enum UsersSetPlanCommand {
   static let plan = Argument("plan", .string, help: "The plan's name; see analysisctl plans.")
   static let from = Option<Date?>("from", .time, help: "From when it holds; from now on unless given.")
@@ -248,7 +243,6 @@ enum UsersSetPlanCommand {
   }
 }
 
-/// `analysisctl users set-zone`.
 enum UsersSetZoneCommand {
   static let zone = Argument("zone", .string, help: "An IANA time zone, for instance Asia/Jakarta.")
 

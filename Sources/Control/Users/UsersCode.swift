@@ -4,7 +4,6 @@ import Images
 import Queue
 import Support
 
-/// `analysisctl users code`.
 enum UsersCodeCommand {
   static let command = ControlCommand(
     "code", abstract: "Make a code by which a user's app logs in, and show it, as a QR code too.",

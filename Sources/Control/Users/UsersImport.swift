@@ -2,7 +2,6 @@ import CommandLineTool
 import Queue
 import Support
 
-/// `analysisctl users import`.
 enum UsersImportCommand {
   static let file = Argument(
     optional: "file", .path, help: "The file; standard input unless given, or for -.")

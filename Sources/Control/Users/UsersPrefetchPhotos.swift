@@ -2,7 +2,6 @@ import CommandLineTool
 import Support
 import Synchronization
 
-/// `analysisctl users prefetch-photos`.
 enum UsersPrefetchPhotosCommand {
   static let limit = Option("limit", .int(in: 1...10_000), default: 100, help: "How many photos at most.")
   static let after = Option<String?>("after", .string, help: "Go on behind this user.")

@@ -3,7 +3,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl users set-period`.
 enum UsersSetPeriodCommand {
   static let anchor = Option<Int?>(
     "anchor", .int(in: UserDirectory.anchors),

@@ -4,7 +4,6 @@ import PostgreSQL
 import Queue
 import Support
 
-/// `analysisctl users set-photo`.
 enum UsersSetPhotoCommand {
   static let url = Argument(
     optional: "url", .string,

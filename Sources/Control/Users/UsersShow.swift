@@ -1,7 +1,6 @@
 import CommandLineTool
 import Support
 
-/// `analysisctl users show`.
 enum UsersShowCommand {
   static let command = ControlCommand(
     "show", abstract: "Show a user's plan, limit, use and profile.",

@@ -2,7 +2,6 @@ import CommandLineTool
 import Queue
 import Support
 
-/// `analysisctl watch`.
 enum WatchCommand {
   static let since = Option<Duration?>(
     "since", .duration, help: "First show what happened lately, as far back as this.")

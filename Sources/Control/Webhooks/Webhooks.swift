@@ -5,7 +5,6 @@ import HTTPTransfer
 import Images
 import Support
 
-/// `analysisctl webhooks`.
 enum WebhooksCommand {
   static let webhook = Argument(
     "webhook", .webhookID, help: "The webhook's number, with its W or without: W3.")
@@ -54,7 +53,6 @@ extension ValueFormat where Value == WebhookEventID {
   }
 }
 
-/// `analysisctl webhooks add`.
 enum WebhooksAddCommand {
   static let url = Argument(
     "url", .string,
@@ -168,7 +166,6 @@ struct WebhooksAddResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl webhooks list`.
 enum WebhooksListCommand {
   static let command = ControlCommand(
     "list", abstract: "List the webhooks and their states.",
@@ -249,7 +246,6 @@ extension Webhook {
   }
 }
 
-/// `analysisctl webhooks remove`.
 enum WebhooksRemoveCommand {
   static let command = ControlCommand(
     "remove", abstract: "Remove a webhook, with its secret and the events that were not sent.",
@@ -287,7 +283,6 @@ struct WebhooksRemoveResponse: Sendable, Equatable, Presentable {
   func text(width: Int?, paint: Paint) -> String { "removed webhook \(webhook)\n" }
 }
 
-/// `analysisctl webhooks replay`.
 enum WebhooksReplayCommand {
   static let since = Option<Date?>("since", .time, help: "The events of jobs that ended from this time on.")
   static let event = Option<WebhookEventID?>("event", .webhookEventID, help: "One event: evt_0_17.")
@@ -337,7 +332,6 @@ struct WebhooksReplayResponse: Sendable, Equatable, Presentable {
   }
 }
 
-/// `analysisctl webhooks test`.
 enum WebhooksTestCommand {
   static let timeout = Option(
     "timeout", .duration(in: .zero...(.seconds(600))), default: .seconds(30),

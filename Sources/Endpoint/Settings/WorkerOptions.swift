@@ -12,11 +12,9 @@ public enum WorkerOptions {
   public static let endpoint = Option(
     "endpoint", .string, valueName: "url", environment: "ANALYSIS_ENDPOINT", key: "endpoint",
     help: "Base address of the endpoint.")
-  /// `--endpoint-for`.
   static let endpointFor = Option(
     repeating: "endpoint-for", .string, valueName: "type=url", environment: "ANALYSIS_ENDPOINT_FOR",
     key: "endpoint-for", help: "Another endpoint for one type, for instance ear=https://ears.example.org.")
-  /// `--dialect`.
   static let dialect = Option(
     "dialect", .choice(Endpoint.Dialect.self), default: .server, environment: "ANALYSIS_DIALECT",
     key: "dialect",
@@ -36,7 +34,6 @@ public enum WorkerOptions {
   public static let requireEncryption = Flag(
     "require-encryption", key: "require-encryption",
     help: "Send no image that is in plaintext in the database: its job is dead. It needs --key-file.")
-  /// `--type`.
   static let kinds = Option(
     repeating: "type", .choice(AnalysisKind.self), environment: "ANALYSIS_TYPES", key: "types",
     help: "Take on only this type of analysis; may be repeated.")
@@ -57,7 +54,6 @@ public enum WorkerOptions {
   public static let deadline = Option(
     "deadline", .duration(in: .milliseconds(100)...(.seconds(3600))), default: .seconds(120),
     environment: "ANALYSIS_DEADLINE", key: "deadline", help: "Time that one call may take.")
-  /// `--connect-timeout`.
   static let connectTimeout = Option(
     "connect-timeout", .duration(in: .milliseconds(100)...(.seconds(300))), default: .seconds(10),
     key: "connect-timeout", help: "Time to reach the endpoint or the database.")
@@ -92,11 +88,9 @@ public enum WorkerOptions {
   public static let webhooksToPrivate = Flag(
     "webhooks-to-private", environment: "ANALYSIS_WEBHOOKS_TO_PRIVATE", key: "webhooks-to-private",
     help: "Send to webhooks at private addresses too: this machine's own and those of its network.")
-  /// `--ca-file`.
   static let authorities = Option(
     "ca-file", .path, environment: "ANALYSIS_CA_FILE", key: "ca-file",
     help: "Certificate authorities to trust for the endpoint, instead of the system's.")
-  /// `--endpoint-pin`.
   static let pins = Option(
     repeating: "endpoint-pin", .string, valueName: "sha256//…", key: "endpoint-pins",
     help:
@@ -108,17 +102,14 @@ public enum WorkerOptions {
     help:
       "File (mode 0600) with the certificate and private key (PEM) by which the worker shows itself to the endpoint; a "
       + "bare name is a service credential.")
-  /// `--endpoint-http`.
   static let newestVersion = Option(
     "endpoint-http", .choice(HTTPVersion.self), default: .http1, key: "endpoint-http",
     help:
       "The newest version of HTTP that is offered to the endpoint. 2 needs fewer connections and twice the "
       + "processor.")
-  /// `--allow-plain-http`.
   static let plainHTTP = Flag(
     "allow-plain-http", key: "allow-plain-http",
     help: "Allow an endpoint without TLS that is not this machine.")
-  /// `--normal-id`.
   static let normalIDs = Option(
     repeating: "normal-id", .string, key: "normal-ids",
     help: "Ids of conditions that mean that nothing was found; default normal, healthy.")

@@ -6,9 +6,7 @@ public struct WorkerIdentity: Sendable, Equatable {
   /// 32 random bytes, new for each process. The database knows the worker by a number that it makes of them and of the
   /// login: whoever has another login or another secret is another worker, and reaches none of this one's leases.
   let secret: Secret
-  /// The machine's name.
   let host: String
-  /// The process's number.
   let pid: Int32
   /// The program's version.
   public let version: String

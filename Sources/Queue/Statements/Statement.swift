@@ -132,7 +132,6 @@ extension Statement {
 public struct AuditActor: Sendable, Equatable {
   /// The user of the operating system.
   public var user: String?
-  /// The machine.
   var host: String?
   /// Why, as the operator wrote it.
   public var reason: String?

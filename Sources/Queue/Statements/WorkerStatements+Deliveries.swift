@@ -30,7 +30,6 @@ public struct DeliveryOutcome: Sendable, Equatable {
     case delivered, failed, gone, released
   }
 
-  /// The event's number.
   let event: Int64
   /// What came of it.
   public let kind: Kind

@@ -105,7 +105,6 @@ public struct MonthStatement: Sendable, Equatable, Codable {
   /// Who bills.
   public struct Issuer: Sendable, Equatable, Codable {
     let name: String
-    /// A line each.
     let address: [String]
     /// As the tax office gave it.
     let taxNumber: String?
@@ -203,7 +202,6 @@ public struct MonthStatement: Sendable, Equatable, Codable {
     /// How many users stayed below their limit (all, where there is none), used it up, and went beyond it.
     var under, at, over: Int64
 
-    /// A plan.
     init(_ plan: String, limit: Int64?, used: Int64, under: Int64, at: Int64, over: Int64) {
       self.plan = plan
       self.limit = limit

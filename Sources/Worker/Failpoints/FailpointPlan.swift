@@ -7,11 +7,9 @@
   struct FailpointPlan: Sendable, Equatable {
     /// One `name(job=ID)=action@n` of the plan.
     struct Rule: Sendable, Equatable {
-      /// Where.
       var failpoint: Failpoint
       /// Only when it is about this job; nil for every job.
       var job: JobID?
-      /// What happens.
       var action: FailpointAction
       /// At which time that the rule's failpoint is reached, from 1; nil for every time.
       var occasion: Int?

@@ -137,9 +137,7 @@ extension DiskCache.State {
 ///
 /// To remove a file no key is needed, so that whoever keeps a machine clean need not be able to look at its images.
 struct CacheSweep: Sendable, Equatable {
-  /// How many files.
   private(set) var files = 0
-  /// Their size.
   private(set) var bytes = 0
 
   init() {}

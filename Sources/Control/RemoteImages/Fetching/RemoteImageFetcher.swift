@@ -182,7 +182,6 @@ struct NetworkDependencies: Sendable {
     self.now = now
   }
 
-  /// The machine's own.
   static let system = NetworkDependencies(
     resolver: .system,
     now: { UnixTime.now.secondsSince1970 })
