@@ -112,10 +112,7 @@ struct RefreshToken {
   fileprivate var hashes: (family: [UInt8], turn: [UInt8]) { (family.hash, turn.hash) }
 }
 
-extension RefreshToken: CustomStringConvertible, CustomReflectable {
-  var description: String { "<redacted>" }
-  var customMirror: Mirror { Mirror(self, children: [:]) }
-}
+extension RefreshToken: Redacted {}
 
 /// The calls of the database for sessions.
 private enum SessionCalls {

@@ -1,4 +1,5 @@
 public import EventLoop
+public import Support
 
 /// Sends requests over kept-alive connections that all of them share, on an event loop's thread.
 ///
@@ -160,22 +161,13 @@ public struct Configuration: Sendable {
 }
 
 /// A client's certificate with its private key. It shows itself nowhere.
-public struct ClientIdentity: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
-  CustomReflectable
-{
+public struct ClientIdentity: Sendable, Redacted {
   let pem: [UInt8]
 
   /// The certificate, those of the authorities between, and its private key, all PEM text.
   public init(pem: [UInt8]) {
     self.pem = pem
   }
-
-  /// Always `<redacted>`.
-  public var description: String { "<redacted>" }
-  /// Always `<redacted>`.
-  public var debugDescription: String { description }
-  /// Shows nothing to `dump` and to a debugger's printing.
-  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension Configuration {

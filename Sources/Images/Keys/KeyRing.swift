@@ -1,3 +1,5 @@
+public import Support
+
 /// The keys of a key file: one under which images are encrypted now, and those of before, under which older images
 /// still are.
 public struct KeyRing: Sendable {
@@ -69,14 +71,7 @@ public struct KeyRing: Sendable {
   }
 }
 
-extension KeyRing: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Always `<redacted>`.
-  public var description: String { "<redacted>" }
-  /// Always `<redacted>`.
-  public var debugDescription: String { description }
-  /// Shows nothing to `dump` and to a debugger's printing.
-  public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
+extension KeyRing: Redacted {}
 
 extension ImageEncryptionError {
   /// There is no key of this number.

@@ -1,6 +1,6 @@
 import Ccrypto
 import Csodium
-import Support
+public import Support
 
 /// The token of a user, by which the user's app reaches the gateway: `aq1.`, the user's shard, and 32 random bytes in
 /// base64 for addresses. The database has its hash alone. It shows itself nowhere.
@@ -49,14 +49,7 @@ public struct UserToken: Sendable, Equatable {
   }
 }
 
-extension UserToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Always `<redacted>`.
-  public var description: String { "<redacted>" }
-  /// Always `<redacted>`.
-  public var debugDescription: String { description }
-  /// Shows nothing to `dump` and to a debugger's printing.
-  public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
+extension UserToken: Redacted {}
 
 /// The secret by which a webhook's messages are signed, as Standard Webhooks has it: the receiver has it too, and
 /// sees by it who sent a message. It shows itself nowhere.
@@ -111,14 +104,7 @@ public struct WebhookSecret: Sendable {
   private static func name(_ url: String) -> String { "webhook \(url)" }
 }
 
-extension WebhookSecret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Always `<redacted>`.
-  public var description: String { "<redacted>" }
-  /// Always `<redacted>`.
-  public var debugDescription: String { description }
-  /// Shows nothing to `dump` and to a debugger's printing.
-  public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
+extension WebhookSecret: Redacted {}
 
 /// A key under which images are hashed, so that whoever has the database and a picture, and not the key file, cannot
 /// find out whether the picture is in it.

@@ -1,4 +1,5 @@
 import Csodium
+public import Support
 
 /// A key of the key file, under which the images' own keys are encrypted. It shows itself nowhere.
 public struct WrappingKey: Sendable {
@@ -41,14 +42,7 @@ public struct WrappingKey: Sendable {
   }
 }
 
-extension WrappingKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Always `<redacted>`.
-  public var description: String { "<redacted>" }
-  /// Always `<redacted>`.
-  public var debugDescription: String { description }
-  /// Shows nothing to `dump` and to a debugger's printing.
-  public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
+extension WrappingKey: Redacted {}
 
 /// The 32 bytes of a key, in memory of libsodium's: between pages that nobody may touch, where the system allows it
 /// never swapped out and in no core dump, and zeroed before it is given back.

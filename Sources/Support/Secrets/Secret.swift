@@ -2,10 +2,20 @@ internal import Ccrypto
 import FoundationEssentials
 import Glibc
 
-/// A password or key. It shows itself nowhere; what needs the text asks for it with `reveal()`.
-public struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
-  CustomReflectable
-{
+/// What shows itself nowhere.
+public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
+
+extension Redacted {
+  /// Always `<redacted>`.
+  public var description: String { "<redacted>" }
+  /// Always `<redacted>`.
+  public var debugDescription: String { description }
+  /// Shows nothing to `dump` and to a debugger's printing.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// A password or key. What needs the text asks for it with `reveal()`.
+public struct Secret: Sendable, Equatable, Redacted {
   /// The bytes as they were read.
   public let bytes: [UInt8]
 
@@ -26,13 +36,6 @@ public struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugS
     if kept.last == UInt8(ascii: "\r") { kept.removeLast() }
     return String(decoding: kept, as: UTF8.self)
   }
-
-  /// Always `<redacted>`.
-  public var description: String { "<redacted>" }
-  /// Always `<redacted>`.
-  public var debugDescription: String { description }
-  /// Shows nothing to `dump` and to a debugger's printing.
-  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Reads files that hold a secret, and refuses those that others could read.
@@ -85,9 +88,7 @@ public enum SecretFile {
 }
 
 /// The account by which the worker calls the endpoint's API. Nothing of it shows in a description.
-public struct Credentials: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
-  CustomReflectable
-{
+public struct Credentials: Sendable, Equatable, Redacted {
   /// The account's e-mail address.
   public let email: String
   /// The account's password.
@@ -111,13 +112,6 @@ public struct Credentials: Sendable, Equatable, CustomStringConvertible, CustomD
     let isObject = text.first { !$0.isWhitespace } == "{"
     return isObject ? try parse(json: text, path) : try parse(lines: text, path)
   }
-
-  /// Always `<redacted>`.
-  public var description: String { "<redacted>" }
-  /// Always `<redacted>`.
-  public var debugDescription: String { description }
-  /// Shows nothing to `dump` and to a debugger's printing.
-  public var customMirror: Mirror { Mirror(self, children: [:]) }
 
   private struct Object: Decodable {
     let email: String?
