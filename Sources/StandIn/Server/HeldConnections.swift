@@ -15,7 +15,8 @@ final class HeldConnections: Sendable {
   }
 
   private struct State {
-    var waiting: [Held] = []  // A binary heap, the earliest first.
+    /// The earliest first. Most are held for as long as those before them, and so come last.
+    var waiting: [Held] = []
     var isClosed = false
   }
 
@@ -50,8 +51,9 @@ final class HeldConnections: Sendable {
     let (accepted, isEarliest) = state.withLock { state -> (Bool, Bool) in
       guard !state.isClosed else { return (false, false) }
       connection.suspend()
-      Self.push(held, &state.waiting)
-      return (true, state.waiting[0].connection == held.connection)
+      let place = state.waiting.lastIndex { $0.due <= held.due }.map { $0 + 1 } ?? 0
+      state.waiting.insert(held, at: place)
+      return (true, place == 0)
     }
     if isEarliest { wake() }
     return accepted
@@ -89,10 +91,8 @@ final class HeldConnections: Sendable {
   private func takeDue() -> (due: [Held], next: ContinuousClock.Instant?, isClosed: Bool) {
     let now = ContinuousClock.now
     return state.withLock { state in
-      var due: [Held] = []
-      while let first = state.waiting.first, state.isClosed || first.due <= now {
-        due.append(Self.pop(&state.waiting))
-      }
+      let due = Array(state.waiting.prefix { state.isClosed || $0.due <= now })
+      state.waiting.removeFirst(due.count)
       return (due, state.waiting.first?.due, state.isClosed)
     }
   }
@@ -119,37 +119,10 @@ final class HeldConnections: Sendable {
       guard !descriptors.isEmpty, poll(&descriptors, nfds_t(descriptors.count), 0) > 0 else { return [] }
       let sockets = Set(descriptors.filter { $0.revents != 0 }.map(\.fd))
       let gone = state.waiting.filter { sockets.contains($0.socket) }
-      let left = state.waiting.filter { !sockets.contains($0.socket) }
-      state.waiting = []
-      for held in left { Self.push(held, &state.waiting) }
+      state.waiting.removeAll { sockets.contains($0.socket) }
       return gone
     }
     for held in gone { held.connection.resume() }
-  }
-
-  private static func push(_ held: Held, _ heap: inout [Held]) {
-    heap.append(held)
-    var child = heap.count - 1
-    while child > 0, heap[child].due < heap[(child - 1) / 2].due {
-      heap.swapAt(child, (child - 1) / 2)
-      child = (child - 1) / 2
-    }
-  }
-
-  private static func pop(_ heap: inout [Held]) -> Held {
-    heap.swapAt(0, heap.count - 1)
-    let first = heap.removeLast()
-    var parent = 0
-    while true {
-      var least = parent
-      for child in [2 * parent + 1, 2 * parent + 2]
-      where child < heap.count && heap[child].due < heap[least].due {
-        least = child
-      }
-      if least == parent { return first }
-      heap.swapAt(parent, least)
-      parent = least
-    }
   }
 }
 
