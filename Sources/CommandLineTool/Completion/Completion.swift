@@ -74,14 +74,59 @@ struct CompletionScope {
   }
 }
 
-/// A completion script for GNU Bash. It needs no helper package.
-struct BashCompletion {
-  let name: String
-  let scopes: [CompletionScope]
+/// A script that goes through the words before the cursor by the `case` of a POSIX shell.
+private protocol CaseCompletion {
+  /// The script's variable that has the command's path so far.
+  static var path: String { get }
+  var name: String { get }
+  var scopes: [CompletionScope] { get }
 
-  private var function: String {
+  func offer(_ hint: CompletionHint) -> String
+}
+
+extension CaseCompletion {
+  fileprivate var function: String {
     "_" + String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" })
   }
+
+  /// A value is stepped over, so that it is not taken for a subcommand.
+  fileprivate var steps: String {
+    var lines: [String] = []
+    for scope in scopes {
+      for (spellings, _) in scope.valued {
+        lines.append("      \(pattern(scope, spellings))) (( i++ )) ;;")
+      }
+    }
+    for scope in scopes.dropFirst() {
+      lines.append("      \(shellQuoted(scope.path))) \(Self.path)=\(shellQuoted(scope.path)) ;;")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  fileprivate var values: String {
+    var lines: [String] = []
+    for scope in scopes {
+      for (spellings, hint) in scope.valued {
+        lines.append("    \(pattern(scope, spellings))) \(offer(hint)); return ;;")
+      }
+    }
+    if let root = scopes.first, root.subcommands.contains(where: { $0.text == "completions" }) {
+      let shells = Shell.allCases.map(\.rawValue)
+      lines.append("    \(shellQuoted("\(root.path) completions"))) \(offer(.words(shells))); return ;;")
+    }
+    return lines.isEmpty ? "    *) ;;" : lines.joined(separator: "\n")
+  }
+
+  private func pattern(_ scope: CompletionScope, _ spellings: [String]) -> String {
+    spellings.map { shellQuoted("\(scope.path) \($0)") }.joined(separator: "|")
+  }
+}
+
+/// A completion script for GNU Bash. It needs no helper package.
+struct BashCompletion: CaseCompletion {
+  fileprivate static let path = "path"
+  let name: String
+  let scopes: [CompletionScope]
 
   var text: String {
     """
@@ -113,40 +158,11 @@ struct BashCompletion {
     """
   }
 
-  /// A value is stepped over, so that it is not taken for a subcommand.
-  private var steps: String {
-    var lines: [String] = []
-    for scope in scopes {
-      for (spellings, _) in scope.valued {
-        lines.append("      \(pattern(scope, spellings))) (( i++ )) ;;")
-      }
-    }
-    for scope in scopes.dropFirst() {
-      lines.append("      \(shellQuoted(scope.path))) path=\(shellQuoted(scope.path)) ;;")
-    }
-    return lines.joined(separator: "\n")
-  }
-
-  private var values: String {
-    var lines: [String] = []
-    for scope in scopes {
-      for (spellings, hint) in scope.valued {
-        lines.append("    \(pattern(scope, spellings))) \(offer(hint, orElse: ":")); return ;;")
-      }
-    }
-    if let root = scopes.first, root.subcommands.contains(where: { $0.text == "completions" }) {
-      let shells = Shell.allCases.map(\.rawValue)
-      lines.append(
-        "    \(shellQuoted("\(root.path) completions"))) \(offer(.words(shells), orElse: ":")); return ;;")
-    }
-    return lines.isEmpty ? "    *) ;;" : lines.joined(separator: "\n")
-  }
-
   private var words: String {
     scopes.map { scope in
       let options = scope.spellings.map(\.text).joined(separator: " ")
       let names = scope.subcommands.map(\.text)
-      let rest = names.isEmpty ? offer(scope.argument, orElse: ":") : offer(.words(names), orElse: ":")
+      let rest = names.isEmpty ? offer(scope.argument) : offer(.words(names))
       return """
             \(shellQuoted(scope.path)))
               if [[ "$cur" == -* ]]; then
@@ -158,13 +174,9 @@ struct BashCompletion {
     }.joined(separator: "\n")
   }
 
-  private func pattern(_ scope: CompletionScope, _ spellings: [String]) -> String {
-    spellings.map { shellQuoted("\(scope.path) \($0)") }.joined(separator: "|")
-  }
-
-  private func offer(_ hint: CompletionHint, orElse nothing: String) -> String {
+  fileprivate func offer(_ hint: CompletionHint) -> String {
     switch hint {
-    case .none: nothing
+    case .none: ":"
     case .files: "compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")"
     case .folders: "compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")"
     case .words(let words):
@@ -269,13 +281,10 @@ struct FishCompletion {
 }
 
 /// A completion script for the Z shell: to be put as `_name` in a folder of `fpath`, or sourced.
-struct ZshCompletion {
+struct ZshCompletion: CaseCompletion {
+  fileprivate static let path = "cmd"
   let name: String
   let scopes: [CompletionScope]
-
-  private var function: String {
-    "_" + String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" })
-  }
 
   var text: String {
     """
@@ -309,33 +318,6 @@ struct ZshCompletion {
     """
   }
 
-  private var steps: String {
-    var lines: [String] = []
-    for scope in scopes {
-      for (spellings, _) in scope.valued {
-        lines.append("      \(pattern(scope, spellings))) (( i++ )) ;;")
-      }
-    }
-    for scope in scopes.dropFirst() {
-      lines.append("      \(shellQuoted(scope.path))) cmd=\(shellQuoted(scope.path)) ;;")
-    }
-    return lines.joined(separator: "\n")
-  }
-
-  private var values: String {
-    var lines: [String] = []
-    for scope in scopes {
-      for (spellings, hint) in scope.valued {
-        lines.append("    \(pattern(scope, spellings))) \(offer(hint)); return ;;")
-      }
-    }
-    if let root = scopes.first, root.subcommands.contains(where: { $0.text == "completions" }) {
-      let shells = Shell.allCases.map(\.rawValue)
-      lines.append("    \(shellQuoted("\(root.path) completions"))) \(offer(.words(shells))); return ;;")
-    }
-    return lines.isEmpty ? "    *) ;;" : lines.joined(separator: "\n")
-  }
-
   private var words: String {
     scopes.map { scope in
       let rest =
@@ -360,11 +342,7 @@ struct ZshCompletion {
     return "offered=(\(entries.joined(separator: " "))); _describe \(kind) offered"
   }
 
-  private func pattern(_ scope: CompletionScope, _ spellings: [String]) -> String {
-    spellings.map { shellQuoted("\(scope.path) \($0)") }.joined(separator: "|")
-  }
-
-  private func offer(_ hint: CompletionHint) -> String {
+  fileprivate func offer(_ hint: CompletionHint) -> String {
     switch hint {
     case .none: ":"
     case .files: "_files"
