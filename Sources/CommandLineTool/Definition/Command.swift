@@ -124,20 +124,14 @@ public struct Argument<Value: Sendable>: Input {
 
   /// An argument that must be given.
   public init(_ name: String, _ format: ValueFormat<Value>, help: String) {
-    decode = { (texts: [String]) throws(ValueError) -> Value in
-      guard let text = texts.last else { throw ValueError("is missing") }
-      return try format.parse(text)
-    }
+    decode = format.required
     definition = Self.define(name, format, help) { $0.isRequired = true }
   }
 
   /// An argument that may be left out.
   public init<Wrapped>(optional name: String, _ format: ValueFormat<Wrapped>, help: String)
   where Value == Wrapped? {
-    decode = { (texts: [String]) throws(ValueError) -> Wrapped? in
-      guard let text = texts.last else { return nil }
-      return try format.parse(text)
-    }
+    decode = format.optional
     definition = Self.define(name, format, help) { _ in }
   }
 
@@ -145,11 +139,7 @@ public struct Argument<Value: Sendable>: Input {
   public init<Element>(
     repeating name: String, _ format: ValueFormat<Element>, minimum: Int = 0, help: String
   ) where Value == [Element] {
-    decode = { (texts: [String]) throws(ValueError) -> [Element] in
-      var values: [Element] = []
-      for text in texts { values.append(try format.parse(text)) }
-      return values
-    }
+    decode = format.all
     definition = Self.define(name, format, help) {
       $0.isRepeating = true
       $0.minimum = minimum

@@ -27,10 +27,7 @@ public struct Option<Value: Sendable>: Input {
     _ name: String, short: Character? = nil, _ format: ValueFormat<Wrapped>, valueName: String? = nil,
     environment: String? = nil, key: String? = nil, help: String, hidden: Bool = false
   ) where Value == Wrapped? {
-    decode = { (texts: [String]) throws(ValueError) -> Wrapped? in
-      guard let text = texts.last else { return nil }
-      return try format.parse(text)
-    }
+    decode = format.optional
     definition = Self.define(name, short, format, valueName, environment, key, help, hidden)
   }
 
@@ -40,10 +37,7 @@ public struct Option<Value: Sendable>: Input {
     valueName: String? = nil, environment: String? = nil, key: String? = nil, help: String,
     hidden: Bool = false
   ) {
-    decode = { (texts: [String]) throws(ValueError) -> Value in
-      guard let text = texts.last else { throw ValueError("is missing") }
-      return try format.parse(text)
-    }
+    decode = format.required
     definition = Self.define(
       name, short, format, valueName, environment, key, help, hidden, { $0.isRequired = true })
   }
@@ -55,11 +49,7 @@ public struct Option<Value: Sendable>: Input {
     valueName: String? = nil, environment: String? = nil, key: String? = nil, help: String,
     hidden: Bool = false
   ) where Value == [Element] {
-    decode = { (texts: [String]) throws(ValueError) -> [Element] in
-      var values: [Element] = []
-      for text in texts { values.append(try format.parse(text)) }
-      return values
-    }
+    decode = format.all
     definition = Self.define(
       name, short, format, valueName, environment, key, help, hidden, { $0.isRepeating = true })
   }
@@ -82,6 +72,25 @@ public struct Option<Value: Sendable>: Input {
 }
 
 extension ValueFormat {
+  /// The last of the texts as a value, of which there has to be one.
+  @Sendable func required(_ texts: [String]) throws(ValueError) -> Value {
+    guard let text = texts.last else { throw ValueError("is missing") }
+    return try parse(text)
+  }
+
+  /// The last of the texts as a value; nil where there is none.
+  @Sendable func optional(_ texts: [String]) throws(ValueError) -> Value? {
+    guard let text = texts.last else { return nil }
+    return try parse(text)
+  }
+
+  /// Each of the texts as a value.
+  @Sendable func all(_ texts: [String]) throws(ValueError) -> [Value] {
+    var values: [Value] = []
+    for text in texts { values.append(try parse(text)) }
+    return values
+  }
+
   /// The first of the texts that this format refuses.
   @Sendable func firstFault(_ texts: [String]) -> (text: String, error: ValueError)? {
     for text in texts {
