@@ -2,23 +2,6 @@ import Synchronization
 
 /// The named counters, gauges and histograms of a process. Ask for each once and keep it: the look-up takes a lock.
 public final class Counters: Sendable {
-  /// A number at one moment.
-  public struct Reading: Sendable, Equatable {
-    /// Whether it only grows.
-    public enum Kind: String, Sendable {
-      case counter
-      /// It goes up and down.
-      case gauge
-    }
-
-    /// The name it was asked for by.
-    public let name: String
-    /// Whether it only grows.
-    public let kind: Kind
-    /// The number.
-    public let value: Int
-  }
-
   private struct Named {
     var counters: [String: Counter] = [:]
     var gauges: [String: Gauge] = [:]
@@ -53,15 +36,6 @@ public final class Counters: Sendable {
       named[keyPath: meters][name] = made
       return made
     }
-  }
-
-  /// Every counter and gauge, by name.
-  func snapshot() -> [Reading] {
-    let (counters, gauges) = named.withLock { ($0.counters, $0.gauges) }
-    let readings =
-      counters.map { Reading(name: $0.key, kind: .counter, value: $0.value.value) }
-      + gauges.map { Reading(name: $0.key, kind: .gauge, value: $0.value.value) }
-    return readings.sorted { ($0.name, $0.kind.rawValue) < ($1.name, $1.kind.rawValue) }
   }
 }
 

@@ -33,28 +33,4 @@ struct CountersTests {
     }
     #expect(counters.counter("n").value == 8000)
   }
-
-  @Test("a snapshot holds every number, by name")
-  func snapshot() {
-    let counters = Counters()
-    counters.counter("b").add(2)
-    counters.gauge("a").set(-1)
-    counters.counter("c").add()
-    #expect(
-      counters.snapshot() == [
-        .init(name: "a", kind: .gauge, value: -1), .init(name: "b", kind: .counter, value: 2),
-        .init(name: "c", kind: .counter, value: 1),
-      ])
-  }
-}
-
-extension Counters.Reading {
-  init(name: String, kind: Kind, value: Int) {
-    let counters = Counters()
-    switch kind {
-    case .counter: counters.counter(name).add(value)
-    case .gauge: counters.gauge(name).set(value)
-    }
-    self = counters.snapshot()[0]
-  }
 }
