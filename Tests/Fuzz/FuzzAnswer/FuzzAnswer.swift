@@ -23,14 +23,14 @@ import Support
   private static func decode(_ body: [UInt8]) {
     guard let analysis = try? AnalysisDecoder.decode(body, expecting: .throat) else { return }
     require(analysis.kind == .throat, "of the kind that was asked for")
-    requireShowable(analysis.id, limit: FieldReader.shortLimit, "the id")
+    requireShowable(analysis.id, limit: AnswerFields.shortLimit, "the id")
     require(!analysis.id.isEmpty, "the id is not empty")
     for condition in analysis.conditions {
       require((0...1).contains(condition.confidence.value), "a confidence from 0 to 1")
       require(!condition.id.isEmpty && !condition.name.isEmpty, "a condition has an id and a name")
       let further = [condition.explanation, condition.treatment, condition.recommendation].compactMap { $0 }
       for text in [condition.id, condition.name] + (condition.symptoms ?? []) + further {
-        requireShowable(text, limit: FieldReader.longLimit, "a condition's text")
+        requireShowable(text, limit: AnswerFields.longLimit, "a condition's text")
       }
     }
     let reference = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]
@@ -52,8 +52,8 @@ import Support
     }
     requireShowable(failure.message, limit: 300, "the message")
     requireShowable(failure.evidence ?? "", limit: 400, "the evidence")
-    requireShowable(failure.code ?? "", limit: FieldReader.shortLimit, "the code")
-    requireShowable(failure.errorID ?? "", limit: FieldReader.shortLimit, "the error id")
+    requireShowable(failure.code ?? "", limit: AnswerFields.shortLimit, "the code")
+    requireShowable(failure.errorID ?? "", limit: AnswerFields.shortLimit, "the error id")
     if let pause = failure.retryAfter {
       require((.zero ... .seconds(3600)).contains(pause), "a pause of at most an hour: \(pause)")
     }
