@@ -14,7 +14,7 @@ public actor ConnectionPool: Queryable {
 
   private let reconnect: ReconnectPolicy
   private let longestLife: Duration?
-  private let gate: TurnGate
+  private let gate: ConnectionGate
   private var idle: [Connection] = []
   private var lastID: UInt64 = 0
   /// Who is on the way into the line or in it, and why it is not to wait any longer.
@@ -37,7 +37,7 @@ public actor ConnectionPool: Queryable {
     self.size = size
     self.reconnect = reconnect
     self.longestLife = longestLife
-    gate = TurnGate(capacity: size)
+    gate = ConnectionGate(capacity: size)
   }
 
   /// The configuration's.

@@ -1,6 +1,5 @@
 public import EventLoop
 internal import Glibc
-internal import Synchronization
 
 /// Looks up where a name leads to. Whoever sends something there asks once and keeps to the answer.
 public struct NameResolver: Sendable {
@@ -14,62 +13,18 @@ public struct NameResolver: Sendable {
     self.addresses = addresses
   }
 
-  /// The system's own, as `/etc/nsswitch.conf` has it.
-  public static let system = NameResolver { host in try await Lookup().run(host) }
-
-  /// Why there is no answer.
-  struct Failure: Error, CustomStringConvertible {
-    /// The system's message, which names nothing of the question.
-    let description: String
-  }
-}
-
-/// One question to the system, on a thread of its own, since `getaddrinfo` blocks and cannot be interrupted.
-private final class Lookup: Sendable {
-  typealias Answer = Result<[IPAddress], any Error>
-
-  private enum State {
-    case starting
-    case waiting(CheckedContinuation<Answer, Never>)
-    case over
-  }
-
-  private let state = Mutex(State.starting)
-
-  func run(_ host: String) async throws -> [IPAddress] {
-    let answer: Answer = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        guard begin(continuation) else {
-          return continuation.resume(returning: .failure(CancellationError()))
-        }
-        if !HelperThread.start({ self.finish(Self.ask(host)) }) {
-          finish(.failure(NameResolver.Failure(description: "the system has no thread left")))
-        }
+  /// The system's own, as `/etc/nsswitch.conf` has it, on a thread of its own: `getaddrinfo` blocks and cannot be
+  /// interrupted, and the thread is left to a name server that does not answer.
+  public static let system = NameResolver { host in
+    let answer = FirstValue<Answer>()
+    return try await answer.wait(cancelled: .failure(CancellationError())) {
+      if !HelperThread.start({ answer.give(ask(host)) }) {
+        answer.give(.failure(Failure(description: "the system has no thread left")))
       }
-    } onCancel: {
-      // The thread is left to a name server that does not answer.
-      finish(.failure(CancellationError()))
-    }
-    return try answer.get()
+    }.get()
   }
 
-  private func begin(_ continuation: CheckedContinuation<Answer, Never>) -> Bool {
-    state.withLock { state in
-      guard case .starting = state else { return false }
-      state = .waiting(continuation)
-      return true
-    }
-  }
-
-  /// Resumes the caller with the first answer.
-  private func finish(_ answer: Answer) {
-    let continuation = state.withLock { state -> CheckedContinuation<Answer, Never>? in
-      defer { state = .over }
-      if case .waiting(let continuation) = state { return continuation }
-      return nil
-    }
-    continuation?.resume(returning: answer)
-  }
+  private typealias Answer = Result<[IPAddress], any Error>
 
   private static func ask(_ host: String) -> Answer {
     var hints = addrinfo()
@@ -79,7 +34,7 @@ private final class Lookup: Sendable {
     let code = getaddrinfo(name, nil, &hints, &first)
     defer { if let first { freeaddrinfo(first) } }
     guard code == 0 else {
-      return .failure(NameResolver.Failure(description: String(cString: gai_strerror(code))))
+      return .failure(Failure(description: String(cString: gai_strerror(code))))
     }
     var found: [IPAddress] = []
     for entry in sequence(first: first, next: { $0?.pointee.ai_next }) {
@@ -87,6 +42,12 @@ private final class Lookup: Sendable {
       if !found.contains(address) { found.append(address) }
     }
     return .success(found)
+  }
+
+  /// Why there is no answer.
+  struct Failure: Error, CustomStringConvertible {
+    /// The system's message, which names nothing of the question.
+    let description: String
   }
 }
 

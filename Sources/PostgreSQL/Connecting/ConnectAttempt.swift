@@ -1,22 +1,16 @@
 internal import Clibpq
 internal import EventLoop
 internal import Glibc
-internal import Synchronization
 
 /// One attempt to connect, on a thread of its own: libpq looks up names, reads the service, password and
 /// certificate files and asks for tickets with calls that block, and may do so between any two steps.
 final class ConnectAttempt: Sendable {
   typealias Outcome = Result<FreshConnection, PostgreSQLError>
 
-  private enum State {
-    case starting
-    case waiting(CheckedContinuation<Outcome, Never>)
-    case over
-  }
-
   private let configuration: ConnectionConfiguration
   private let until: ContinuousClock.Instant
-  private let state = Mutex(State.starting)
+  /// A connection that comes too late is closed by its `deinit`.
+  private let outcome = FirstValue<Outcome>()
 
   init(_ configuration: ConnectionConfiguration, until: ContinuousClock.Instant) {
     self.configuration = configuration
@@ -25,50 +19,19 @@ final class ConnectAttempt: Sendable {
 
   /// Connects, or says why not; at the time given at the latest, and soon after the task is cancelled.
   func run(on loop: EventLoop) async -> Outcome {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        guard begin(continuation) else { return }
-        if !HelperThread.start({ self.finish(self.connect()) }) {
-          finish(
-            .failure(PostgreSQLError(.connectionFailed, "No connection: the system has no thread left.")))
-        }
-        // A name server that does not answer cannot be interrupted: the thread is left to it. One that can
-        // say more than that the time is over has the first word.
-        loop.execute {
-          _ = loop.schedule(after: self.until - EventLoop.now + .milliseconds(200)) {
-            self.finish(.failure(ConnectFailure.timeout(after: nil)))
-          }
+    await outcome.wait(cancelled: .failure(PostgreSQLError(.cancelled, "Connecting was cancelled."))) {
+      if !HelperThread.start({ self.outcome.give(self.connect()) }) {
+        outcome.give(
+          .failure(PostgreSQLError(.connectionFailed, "No connection: the system has no thread left.")))
+      }
+      // A name server that does not answer cannot be interrupted: the thread is left to it. One that can
+      // say more than that the time is over has the first word.
+      loop.execute {
+        _ = loop.schedule(after: self.until - EventLoop.now + .milliseconds(200)) {
+          self.outcome.give(.failure(ConnectFailure.timeout(after: nil)))
         }
       }
-    } onCancel: {
-      finish(.failure(PostgreSQLError(.cancelled, "Connecting was cancelled.")))
     }
-  }
-
-  private func begin(_ continuation: CheckedContinuation<Outcome, Never>) -> Bool {
-    let begins = state.withLock { state in
-      guard case .starting = state else { return false }
-      state = .waiting(continuation)
-      return true
-    }
-    if !begins {
-      continuation.resume(returning: .failure(PostgreSQLError(.cancelled, "Connecting was cancelled.")))
-    }
-    return begins
-  }
-
-  /// Resumes the caller with the first outcome; a connection that comes later is closed by its `deinit`.
-  private func finish(_ outcome: Outcome) {
-    let continuation = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
-      defer { state = .over }
-      if case .waiting(let continuation) = state { return continuation }
-      return nil
-    }
-    continuation?.resume(returning: outcome)
-  }
-
-  private var isOver: Bool {
-    state.withLock { if case .over = $0 { true } else { false } }
   }
 }
 
@@ -82,7 +45,7 @@ extension ConnectAttempt {
     do throws(PostgreSQLError) {
       var configuration = configuration
       credential = try settle(&configuration)
-      var race = HostRace(configuration, until: until) { self.isOver }
+      var race = HostRace(configuration, until: until) { self.outcome.isOver }
       return .success(try race.run())
     } catch {
       return .failure(credential?.named(in: error) ?? error)

@@ -266,7 +266,7 @@ final class Operation {
   let id: UInt64
   let label: String
   let kind: Kind
-  let gate: TurnGate
+  let gate: ConnectionGate
   /// Whether losing the answer leaves it open if the work was done; not so within a transaction, which
   /// the server undoes with the connection.
   let hasEffectsOfItsOwn: Bool
@@ -288,7 +288,7 @@ final class Operation {
   /// The last result that is no error: of a stream or COPY, the one that counts the rows.
   var summary: ServerResult?
 
-  init(id: UInt64, label: String, kind: Kind, gate: TurnGate, hasEffectsOfItsOwn: Bool) {
+  init(id: UInt64, label: String, kind: Kind, gate: ConnectionGate, hasEffectsOfItsOwn: Bool) {
     self.id = id
     self.label = label
     self.kind = kind
@@ -323,60 +323,5 @@ final class Operation {
   }
 }
 
-/// A line of tasks that wait for their turn, first come, first served; used inside one actor.
-///
-/// The actor may do other things between a task's decision to wait and its turn in the line, so that all
-/// that was decided on is looked at again when the turn is taken.
-final class TurnGate {
-  private var free: Int
-  private var line: [(id: UInt64, continuation: CheckedContinuation<PostgreSQLError?, Never>)] = []
-  private var closure: PostgreSQLError?
-
-  /// - Parameter capacity: How many may be in at once.
-  init(capacity: Int = 1) {
-    free = capacity
-  }
-
-  /// Takes a turn, or waits for it; the error is why there will be none.
-  ///
-  /// - Parameter refusal: Why this one is not to wait any more, if that has come up by then.
-  func enter(_ id: UInt64, unless refusal: () -> PostgreSQLError?) async -> PostgreSQLError? {
-    if closure == nil, free > 0 {
-      free -= 1
-      return nil
-    }
-    return await withCheckedContinuation { continuation in
-      if let error = closure ?? refusal() {
-        continuation.resume(returning: error)
-      } else if free > 0 {
-        free -= 1
-        continuation.resume(returning: nil)
-      } else {
-        line.append((id, continuation))
-      }
-    }
-  }
-
-  /// Gives the turn to the next in line.
-  func leave() {
-    guard !line.isEmpty else {
-      free += 1
-      return
-    }
-    line.removeFirst().continuation.resume(returning: nil)
-  }
-
-  /// Sends one away that waits; nothing happens when it does not wait here (any more).
-  func remove(_ id: UInt64, _ error: PostgreSQLError) {
-    guard let index = line.firstIndex(where: { $0.id == id }) else { return }
-    line.remove(at: index).continuation.resume(returning: error)
-  }
-
-  /// Sends all away, and whoever comes later.
-  func close(_ error: PostgreSQLError) {
-    closure = error
-    let waiting = line
-    line = []
-    for (_, continuation) in waiting { continuation.resume(returning: error) }
-  }
-}
+/// The line of those that wait for their turn at a connection.
+typealias ConnectionGate = TurnGate<PostgreSQLError>

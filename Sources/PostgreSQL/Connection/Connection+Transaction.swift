@@ -22,7 +22,7 @@ extension Connection {
     }
     await end(operation, keepingTurn: true)
     let id = nextID()
-    scopes[id] = TurnGate()
+    scopes[id] = ConnectionGate()
     return ConnectionScope(connection: self, id: id, limit: limit)
   }
 

@@ -23,9 +23,9 @@ public actor Connection: Queryable {
   nonisolated let condition = ConnectionCondition()
   nonisolated let madeAt = EventLoop.now
   let wire: Wire
-  let root = TurnGate()
+  let root = ConnectionGate()
   /// The lines of open transactions, by scope.
-  var scopes: [UInt64: TurnGate] = [:]
+  var scopes: [UInt64: ConnectionGate] = [:]
   var operations: [UInt64: Operation] = [:]
   /// The operation that has the wire.
   var current: Operation?

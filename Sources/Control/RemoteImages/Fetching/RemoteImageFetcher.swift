@@ -16,7 +16,8 @@ actor RemoteImageFetcher {
   private let limits: FetchLimits
   private let network: NetworkDependencies
   private let client: HTTPClient
-  private let line: FetchLine
+  /// Those that wait for their turn.
+  private let line: TurnGate<RemoteImageError>
   private var nextNumber: UInt64 = 0
 
   /// A fetcher that opens nothing before its first fetch. Close it before the loop is shut down.
@@ -24,7 +25,7 @@ actor RemoteImageFetcher {
     self.loop = loop
     self.limits = limits
     self.network = network
-    line = FetchLine(capacity: limits.atOnce)
+    line = TurnGate(capacity: limits.atOnce)
     var configuration = HTTPTransfer.Configuration()
     configuration.maximumConnections = limits.atOnce
     configuration.connectTimeout = limits.connect
@@ -44,12 +45,12 @@ actor RemoteImageFetcher {
   func fetch(_ address: RemoteAddress) async throws(RemoteImageError) -> FetchedImage {
     nextNumber += 1
     let number = nextNumber
-    let isIn = await withTaskCancellationHandler {
-      await line.enter(number)
+    let refusal = await withTaskCancellationHandler {
+      await line.enter(number) { Task.isCancelled ? .cancelled : nil }
     } onCancel: {
-      loop.execute { self.assumeIsolated { $0.line.remove(number) } }
+      loop.execute { self.assumeIsolated { $0.line.remove(number, .cancelled) } }
     }
-    guard isIn else { throw .cancelled }
+    if let refusal { throw refusal }
     defer { line.leave() }
     let end = EventLoop.now + limits.whole
     let addresses = try await addresses(of: address.host)
@@ -94,46 +95,6 @@ actor RemoteImageFetcher {
 struct FetchedImage: Sendable, Equatable {
   let bytes: [UInt8]
   let freshness: Freshness
-}
-
-/// A line of fetches that wait for their turn, first come, first served; used inside one actor.
-final class FetchLine {
-  private var free: Int
-  private var waiting: [(number: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
-
-  /// - Parameter capacity: How many may be at work at once.
-  init(capacity: Int) {
-    free = capacity
-  }
-
-  /// Takes a turn, or waits for it; false when the task was cancelled before it came.
-  func enter(_ number: UInt64) async -> Bool {
-    await withCheckedContinuation { continuation in
-      if Task.isCancelled {
-        continuation.resume(returning: false)
-      } else if free > 0 {
-        free -= 1
-        continuation.resume(returning: true)
-      } else {
-        waiting.append((number, continuation))
-      }
-    }
-  }
-
-  /// Gives the turn to the next in line.
-  func leave() {
-    guard !waiting.isEmpty else {
-      free += 1
-      return
-    }
-    waiting.removeFirst().continuation.resume(returning: true)
-  }
-
-  /// Sends one away that waits; nothing happens when it does not wait (any more).
-  func remove(_ number: UInt64) {
-    guard let index = waiting.firstIndex(where: { $0.number == number }) else { return }
-    waiting.remove(at: index).continuation.resume(returning: false)
-  }
 }
 
 /// What a fetch may take.
