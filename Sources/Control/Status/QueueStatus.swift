@@ -20,7 +20,7 @@ public struct QueueStatus: Sendable, Equatable {
   }
 
   /// How many results were stored a second, as workers report it; nil where nothing is known of the time.
-  struct DoneRates: Sendable, Equatable {
+  struct DoneRates: Sendable, Equatable, Decodable {
     /// Over the last ten seconds.
     var tenSeconds: Double?
     /// Over the last minute.
@@ -172,9 +172,7 @@ extension QueueStatus {
     gauges = overview.gauges
     countedAgo = overview.countedAgo
     state = overview.state
-    rates = DoneRates(
-      tenSeconds: overview.rates.tenSeconds, minute: overview.rates.minute,
-      fiveMinutes: overview.rates.fiveMinutes)
+    rates = overview.rates
   }
 }
 
@@ -212,12 +210,6 @@ private struct FoundStatus: Decodable {
     var secondsLeft: Double?
   }
 
-  struct Rates: Decodable {
-    var tenSeconds: Double?
-    var minute: Double?
-    var fiveMinutes: Double?
-  }
-
   var lanes: [Lane]
   var scheduled: Int
   var isScheduledExact: Bool
@@ -230,7 +222,7 @@ private struct FoundStatus: Decodable {
   var countedAgo: Double?
   var workers: [Worker]
   var pauses: [Pause]
-  var rates: Rates
+  var rates: QueueStatus.DoneRates
   var gauges: [String: Int64]
   var state: QueueState?
 }
