@@ -182,33 +182,21 @@ enum AccountSaveCommand {
           .refused, "job \(job) has no analysis: it is \(detail.summary.state.rawValue)")
       }
       let receipt = try await access.client.save(try result.analysis(detail.summary.kind))
-      try access.session.view.show(AccountSaveResponse(job: job, receipt: receipt))
-      return .done
+      let subscription = receipt.subscription
+      return try access.session.show(
+        [
+          "job": .id(job), "analysis": .text(receipt.id),
+          "subscription": .text(subscription?.subscription.rawValue),
+          "analysis_count": .count(subscription?.analysisCount),
+          "analysis_limit": .count(subscription?.analysisLimit),
+          "analysis_remaining": .count(subscription?.analysisRemaining),
+        ],
+        Facts([
+          ("job", job.description), ("analysis", receipt.id ?? "the endpoint does not say"),
+          ("analyses counted", subscription?.analysisCount.map(String.init)),
+          ("remaining", subscription?.analysisRemaining.map(String.init)),
+        ]).text)
     }
-  }
-}
-
-/// An analysis that the endpoint keeps now.
-struct AccountSaveResponse: Sendable, Equatable, Presentable {
-  let job: JobID
-  let receipt: SaveReceipt
-
-  var json: JSONValue {
-    [
-      "job": .id(job), "analysis": .text(receipt.id),
-      "subscription": .text(receipt.subscription?.subscription.rawValue),
-      "analysis_count": .count(receipt.subscription?.analysisCount),
-      "analysis_limit": .count(receipt.subscription?.analysisLimit),
-      "analysis_remaining": .count(receipt.subscription?.analysisRemaining),
-    ]
-  }
-
-  func text(width: Int?, paint: Paint) -> String {
-    Facts([
-      ("job", job.description), ("analysis", receipt.id ?? "the endpoint does not say"),
-      ("analyses counted", receipt.subscription?.analysisCount.map(String.init)),
-      ("remaining", receipt.subscription?.analysisRemaining.map(String.init)),
-    ]).text
   }
 }
 

@@ -93,34 +93,20 @@ enum AuditKeepCommand {
       try await EndKeeper.keep(end, in: place)
       // The schema before this one cannot tell.
       let unchained = try? await audit.unchained()
-      try session.view.show(AuditKeepResponse(end: end, place: place, unchained: unchained))
-      return .done
+      var text = "Kept the end of the audit, entry \(end.mark.id), in \(printable(place.description)).\n"
+      if let unchained, unchained.count > 0 {
+        let age = unchained.seconds.map { ", the oldest for \(Int($0)) s" } ?? ""
+        text +=
+          "\(unchained.count) \(unchained.count == 1 ? "entry is" : "entries are") not chained yet\(age), and not "
+          + "covered by this end. Workers chain what is recorded; keep the end again when that is done.\n"
+      }
+      return try session.show(
+        [
+          "place": .string(place.description), "at": .time(Double(end.at)),
+          "installation": .string(end.installation), "end": .string(end.mark.description),
+          "unchained": unchained.map { .count($0.count) } ?? .null,
+        ], text)
     }
-  }
-}
-
-/// An end that was kept.
-struct AuditKeepResponse: Presentable {
-  let end: KeptEnd
-  let place: AuditEnds
-  /// What was not chained by then, and for how many seconds the oldest; nil where that is not known.
-  var unchained: (count: Int, seconds: Double?)?
-
-  var json: JSONValue {
-    [
-      "place": .string(place.description), "at": .time(Double(end.at)),
-      "installation": .string(end.installation), "end": .string(end.mark.description),
-      "unchained": unchained.map { .count($0.count) } ?? .null,
-    ]
-  }
-
-  func text(width: Int?, paint: Paint) -> String {
-    let kept = "Kept the end of the audit, entry \(end.mark.id), in \(printable(place.description)).\n"
-    guard let unchained, unchained.count > 0 else { return kept }
-    let age = unchained.seconds.map { ", the oldest for \(Int($0)) s" } ?? ""
-    return kept
-      + "\(unchained.count) \(unchained.count == 1 ? "entry is" : "entries are") not chained yet\(age), and not "
-      + "covered by this end. Workers chain what is recorded; keep the end again when that is done.\n"
   }
 }
 

@@ -56,8 +56,7 @@ enum BatchesChange {
         return .nothingToDo
       }
       guard !isDryRun else {
-        try session.view.show(response)
-        return .done
+        return try session.show(response)
       }
       try await Confirmation.require("\(question(change, status, count)) Go on?", session)
       let changer = JobsChanger(change: change, database: session.database, actor: try session.actor)

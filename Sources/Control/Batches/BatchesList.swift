@@ -169,8 +169,7 @@ enum BatchesShowCommand {
       let status = try await BatchesCommand.status(of: batch, session)
       let causes =
         status.counts.dead > 0 ? try await BatchDirectory(session.database).causes(of: batch) : []
-      try session.view.show(BatchDetail(status: status, causes: causes))
-      return .done
+      return try session.show(BatchDetail(status: status, causes: causes))
     }
   }
 }

@@ -40,8 +40,7 @@ enum ClinicsCommand {
       let directory = ClinicDirectory(session.database)
       let response = ClinicsResponse(
         clinics: try await directory.list(), viewers: try await directory.viewers())
-      try session.view.show(response)
-      return .done
+      return try session.show(response)
     }
   }
 }
@@ -99,24 +98,11 @@ enum ClinicsAddCommand {
     let (name, kind) = (try context[ClinicsCommand.clinic], try context[ClinicsSetCommand.kind])
     return try await context.withSession { session in
       let isNew = try await ClinicDirectory(session.database).add(name, kind, by: session.actor)
-      try session.view.show(ClinicsAddResponse(clinic: name, isNew: isNew))
-      return isNew ? .done : .nothingToDo
+      return try session.show(
+        ["clinic": .string(name), "created": .bool(isNew)],
+        isNew ? "added clinic \(printable(name))\n" : "clinic \(printable(name)) is there already\n",
+        isNew ? .done : .nothingToDo)
     }
-  }
-}
-
-/// A clinic that was asked to be added.
-struct ClinicsAddResponse: Sendable, Equatable, Presentable {
-  let clinic: String
-  let isNew: Bool
-
-  var json: JSONValue {
-    ["clinic": .string(clinic), "created": .bool(isNew)]
-  }
-
-  func text(width: Int?, paint: Paint) -> String {
-    let clinic = printable(self.clinic)
-    return isNew ? "added clinic \(clinic)\n" : "clinic \(clinic) is there already\n"
   }
 }
 
@@ -141,24 +127,10 @@ enum ClinicsAssignCommand {
     }
     return try await context.withSession { session in
       try await ClinicDirectory(session.database).assign(user, to: clinic, by: session.actor)
-      try session.view.show(ClinicsAssignResponse(user: user, clinic: clinic))
-      return .done
+      return try session.show(
+        ["user": .string(user), "clinic": .text(clinic)],
+        "clinic of \(printable(user)): \(clinic.map(printable) ?? "none")\n")
     }
-  }
-}
-
-/// Whose a user is now.
-struct ClinicsAssignResponse: Sendable, Equatable, Presentable {
-  let user: String
-  /// Nil for no clinic.
-  let clinic: String?
-
-  var json: JSONValue {
-    ["user": .string(user), "clinic": .text(clinic)]
-  }
-
-  func text(width: Int?, paint: Paint) -> String {
-    "clinic of \(printable(user)): \(clinic.map(printable) ?? "none")\n"
   }
 }
 
@@ -182,8 +154,7 @@ enum ClinicsShowCommand {
       throw CommandFailure(
         .refused, "there is no clinic \(printable(name))", advice: "Look with analysisctl clinics.")
     }
-    try session.view.show(clinic)
-    return .done
+    return try session.show(clinic)
   }
 }
 

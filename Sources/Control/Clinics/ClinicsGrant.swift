@@ -38,27 +38,12 @@ enum ClinicsGrantCommand {
   /// Shows what a role sees now.
   static func show(_ role: String, _ session: ControlSession) async throws -> ExitCode {
     let viewer = try await ClinicDirectory(session.database).viewers().first { $0.role == role }
-    try session.view.show(ClinicsGrantResponse(role: role, viewer: viewer))
-    return .done
-  }
-}
-
-/// What a role sees.
-struct ClinicsGrantResponse: Sendable, Equatable, Presentable {
-  let role: String
-  /// Nil when it is not restricted.
-  let viewer: ClinicViewer?
-
-  var json: JSONValue {
-    [
-      "role": .string(role), "restricted": .bool(viewer != nil),
-      "clinics": viewer.map { .array($0.clinics.map(JSONValue.string)) } ?? .null,
-    ]
-  }
-
-  func text(width: Int?, paint: Paint) -> String {
-    let seen = viewer.map { "sees only \(printable($0.seen))" } ?? "sees everybody"
-    return "role \(printable(role)) \(seen)\n"
+    return try session.show(
+      [
+        "role": .string(role), "restricted": .bool(viewer != nil),
+        "clinics": viewer.map { .array($0.clinics.map(JSONValue.string)) } ?? .null,
+      ],
+      "role \(printable(role)) \(viewer.map { "sees only \(printable($0.seen))" } ?? "sees everybody")\n")
   }
 }
 

@@ -29,8 +29,7 @@ enum JobsShowCommand {
       guard let detail = try await JobDirectory(session.database).show(job, by: session.actor) else {
         throw CommandFailure(.refused, "there is no job \(job)", advice: "Look with analysisctl jobs list.")
       }
-      try session.view.show(detail)
-      return .done
+      return try session.show(detail)
     }
   }
 }

@@ -49,8 +49,7 @@ enum KeysListCommand {
     let ring = try await KeyFileOption.readRequired(context)
     return try await context.withSession { session in
       let counts = try await ImageKeyDirectory(session.database).counts()
-      try session.view.show(KeysListResponse(ring, counts))
-      return .done
+      return try session.show(KeysListResponse(ring, counts))
     }
   }
 }
@@ -213,8 +212,7 @@ enum KeysRemoveCommand {
         }
         return try await changing.value
       }
-      try session.view.show(KeyFileResponse(path: path, ring: ring, removed: id))
-      return .done
+      return try session.show(KeyFileResponse(path: path, ring: ring, removed: id))
     }
   }
 

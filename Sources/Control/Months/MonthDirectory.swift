@@ -187,8 +187,7 @@ enum MonthCommand {
         let open = month.state == .closed ? nil : try await directory.openJobs(of: month.period)
         lines.append(.init(month: month, openJobs: open))
       }
-      try session.view.show(MonthsResponse(lines: lines))
-      return .done
+      return try session.show(MonthsResponse(lines: lines))
     }
   }
 }

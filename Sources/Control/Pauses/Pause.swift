@@ -40,8 +40,7 @@ enum PauseCommand {
       let response = PauseResponse(
         scope: scope, outcome: outcome.rawValue, inForce: try await pauses.inForce())
       if let note = try await note(scope, session.database) { session.console.say(note) }
-      try session.view.show(response)
-      return .done
+      return try session.show(response)
     }
   }
 

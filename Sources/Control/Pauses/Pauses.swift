@@ -169,9 +169,8 @@ enum ResumeCommand {
     return try await context.withSession { session in
       let pauses = PauseDirectory(session.database)
       let outcome = try await pauses.resume(scope, by: session.actor) ? "resumed" : "unchanged"
-      try session.view.show(
+      return try session.show(
         PauseResponse(scope: scope, outcome: outcome, inForce: try await pauses.inForce()))
-      return .done
     }
   }
 }

@@ -30,8 +30,7 @@ enum PlansCommand {
 
   private static func show(_ context: ControlContext) async throws -> ExitCode {
     try await context.withSession { session in
-      try session.view.show(PlansResponse(plans: try await PlanDirectory(session.database).list()))
-      return .done
+      return try session.show(PlansResponse(plans: try await PlanDirectory(session.database).list()))
     }
   }
 }
@@ -138,21 +137,11 @@ enum PlansAddCommand {
     return try await context.withSession { session in
       let isNew = try await PlanDirectory(session.database).add(
         plan, displayName: name, limit: limit.analyses, cost: Int64(cost), by: session.actor)
-      try session.view.show(PlansAddResponse(plan: plan, isNew: isNew))
-      return isNew ? .done : .nothingToDo
+      return try session.show(
+        ["plan": .string(plan), "created": .bool(isNew)],
+        isNew ? "added plan \(printable(plan))\n" : "plan \(printable(plan)) is there already\n",
+        isNew ? .done : .nothingToDo)
     }
-  }
-}
-
-/// A plan that was asked to be added.
-struct PlansAddResponse: Sendable, Equatable, Presentable {
-  let plan: String
-  let isNew: Bool
-
-  var json: JSONValue { ["plan": .string(plan), "created": .bool(isNew)] }
-
-  func text(width: Int?, paint: Paint) -> String {
-    isNew ? "added plan \(printable(plan))\n" : "plan \(printable(plan)) is there already\n"
   }
 }
 
@@ -175,8 +164,7 @@ enum PlansSetLimitCommand {
     return try await context.withSession { session in
       let directory = PlanDirectory(session.database)
       try await directory.setLimit(plan: plan, limit: limit.analyses, from: from, by: session.actor)
-      try session.view.show(PlansResponse(plans: try await directory.list()))
-      return .done
+      return try session.show(PlansResponse(plans: try await directory.list()))
     }
   }
 }
@@ -235,8 +223,7 @@ enum PlansSetPriceCommand {
       let directory = PlanDirectory(session.database)
       try await directory.setPrice(
         plan: plan, price, currency, from: from, replaces: replaces, by: session.actor)
-      try session.view.show(PlansResponse(plans: try await directory.list()))
-      return .done
+      return try session.show(PlansResponse(plans: try await directory.list()))
     }
   }
 }

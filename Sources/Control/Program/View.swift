@@ -32,6 +32,14 @@ struct View: Sendable {
   }
 }
 
+/// A response without a table: both forms are made where it is known.
+struct PlainResponse: Presentable {
+  let json: JSONValue
+  let text: String
+
+  func text(width: Int?, paint: Paint) -> String { text }
+}
+
 /// Names and values below each other: `user   u1`. Empty values are left out.
 struct Facts {
   private var lines: [(name: String, value: String)] = []

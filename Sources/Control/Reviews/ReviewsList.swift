@@ -40,10 +40,9 @@ enum ReviewsListCommand {
       guard let detail = try await jobs.show(job, by: session.actor) else {
         throw CommandFailure(.refused, "there is no job \(job)", advice: "Look with analysisctl jobs list.")
       }
-      try session.view.show(
+      return try session.show(
         ReviewThreadResponse(
           detail: detail, remarks: try await ReviewDirectory(session.database).remarks(on: detail)))
-      return .done
     }
   }
 

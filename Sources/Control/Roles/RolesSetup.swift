@@ -37,9 +37,8 @@ enum RolesSetupCommand {
     let ownsDatabase = try context[ownDatabase]
     return try await context.withSession { session in
       let setup = RolesSetup(database: session.database, folder: folder, ownsDatabase: ownsDatabase)
-      try session.view.show(
+      return try session.show(
         isDry ? try await setup.plan() : try await setup.run())
-      return .done
     }
   }
 }
@@ -224,8 +223,7 @@ enum RolesCheckCommand {
         throw CommandFailure(
           .refused, "there is no login \(unknown)", advice: "Make it: CREATE ROLE \(unknown) LOGIN;")
       }
-      try session.view.show(RolesCheckResponse(prefix: prefix, logins: found))
-      return .done
+      return try session.show(RolesCheckResponse(prefix: prefix, logins: found))
     }
   }
 }

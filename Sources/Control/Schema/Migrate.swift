@@ -36,9 +36,8 @@ enum MigrateCommand {
         ? try await migrator.plan()
         : try await migrator.migrate({ _ in }, waiting: { session.console.say($0.message) })
       let version = try await migrator.status().version
-      try session.view.show(
+      return try session.show(
         MigrateResponse(script: isDryRun ? migrator.script(of: steps) : nil, steps: steps, version: version))
-      return .done
     }
   }
 }

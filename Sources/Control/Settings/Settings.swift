@@ -30,9 +30,8 @@ enum SettingsCommand {
 
   private static func show(_ context: ControlContext) async throws -> ExitCode {
     try await context.withSession { session in
-      try session.view.show(
+      return try session.show(
         SettingsResponse(settings: try await SettingDirectory(session.database).list()))
-      return .done
     }
   }
 }

@@ -53,21 +53,9 @@ enum ShareAcceptCommand {
     let id = try context[ShareCommand.share]
     return try await context.withSession { session in
       try await ShareDirectory(session.database).accept(id, by: session.actor)
-      try session.view.show(ShareChangeResponse(id: id, what: "accepted"))
-      return .done
+      return try session.show(["accepted": .string(id.description)], "accepted share \(id)\n")
     }
   }
-}
-
-/// A share that was accepted or revoked.
-struct ShareChangeResponse: Sendable, Equatable, Presentable {
-  let id: ShareID
-  /// `accepted` or `revoked`.
-  let what: String
-
-  var json: JSONValue { .object([.init(name: what, value: .string(id.description))]) }
-
-  func text(width: Int?, paint: Paint) -> String { "\(what) share \(id)\n" }
 }
 
 enum ShareListCommand {
@@ -175,38 +163,16 @@ enum ShareRequestCommand {
       let expiresAt = try await expires?.moment(session.database)
       let id = try await ShareDirectory(session.database).request(
         of: user, for: reader, expiresAt: expiresAt, by: session.actor)
-      try session.view.show(
-        ShareRequestResponse(id: id, user: user, reader: reader, expiresAt: expiresAt))
-      return .done
+      return try session.show(
+        [
+          "share": .string(id.description), "user": .string(user), "clinician": .text(reader.clinician),
+          "carer": .text(reader.carer), "expires_at": .time(expiresAt),
+        ],
+        "requested share \(id) of \(printable(user)) with \(printable(reader.shown))\n"
+          + (reader.clinician == nil
+            ? "The carer accepts it through the gateway.\n"
+            : "The clinician accepts it: analysisctl share accept \(id)\n"))
     }
-  }
-}
-
-/// A share that was requested.
-struct ShareRequestResponse: Sendable, Equatable, Presentable {
-  let id: ShareID
-  let user: String
-  let reader: Share.Reader
-  /// Seconds since 1970; nil for never.
-  let expiresAt: Double?
-
-  var json: JSONValue {
-    [
-      "share": .string(id.description), "user": .string(user), "clinician": .text(reader.clinician),
-      "carer": .text(reader.carer), "expires_at": .time(expiresAt),
-    ]
-  }
-
-  func text(width: Int?, paint: Paint) -> String {
-    let how =
-      reader.clinician == nil
-      ? "The carer accepts it through the gateway."
-      : "The clinician accepts it: analysisctl share accept \(id)"
-    return """
-      requested share \(id) of \(printable(user)) with \(printable(reader.shown))
-      \(how)
-
-      """
   }
 }
 
@@ -240,8 +206,7 @@ enum ShareRevokeCommand {
     let id = try context[ShareCommand.share]
     return try await context.withSession { session in
       try await ShareDirectory(session.database).revoke(id, by: session.actor)
-      try session.view.show(ShareChangeResponse(id: id, what: "revoked"))
-      return .done
+      return try session.show(["revoked": .string(id.description)], "revoked share \(id)\n")
     }
   }
 }

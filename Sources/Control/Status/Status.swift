@@ -43,9 +43,8 @@ enum StatusCommand {
     return try await context.withSession { session in
       let version = try await Migrator(session.database).status().version
       if watches { return try await StatusWatch(session: session, schemaVersion: version).run() }
-      try session.view.show(
+      return try session.show(
         StatusResponse(queue: try await QueueStatus.read(session.database), schemaVersion: version))
-      return .done
     }
   }
 }

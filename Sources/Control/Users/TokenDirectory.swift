@@ -150,35 +150,18 @@ enum UsersTokenAddCommand {
       let token = try UserToken(shard: try await ShardDirectory(session.database).shard(of: user))
       let number = try await TokenDirectory(session.database).add(
         token.hash, of: user, inShard: token.shard, label: label, expiresAt: expiresAt, by: session.actor)
-      try session.view.show(
-        UsersTokenAddResponse(user: user, number: number, token: token.text, expiresAt: expiresAt))
-      return .done
+      return try session.show(
+        [
+          "user": .string(user), "token": .count(number), "secret": .string(token.text),
+          "expires_at": .time(expiresAt),
+        ],
+        """
+        added token \(number) of \(printable(user))\(expiresAt.map { ", until \(Moment.short($0))" } ?? "")
+        \(token.text)
+        The token is shown this once. Give it to the user's app.
+
+        """)
     }
-  }
-}
-
-/// A token that was made.
-struct UsersTokenAddResponse: Sendable, Equatable, Presentable {
-  let user: String
-  let number: Int
-  let token: String
-  /// Seconds since 1970; nil for never.
-  let expiresAt: Double?
-
-  var json: JSONValue {
-    [
-      "user": .string(user), "token": .count(number), "secret": .string(token),
-      "expires_at": .time(expiresAt),
-    ]
-  }
-
-  func text(width: Int?, paint: Paint) -> String {
-    """
-    added token \(number) of \(printable(user))\(expiresAt.map { ", until \(Moment.short($0))" } ?? "")
-    \(token)
-    The token is shown this once. Give it to the user's app.
-
-    """
   }
 }
 
@@ -199,8 +182,7 @@ enum UsersTokenListCommand {
     return try await context.withSession { session in
       _ = try await UserDirectory(session.database).required(user)
       let tokens = try await TokenDirectory(session.database).list(of: user)
-      try session.view.show(UsersTokenListResponse(user: user, tokens: tokens))
-      return .done
+      return try session.show(UsersTokenListResponse(user: user, tokens: tokens))
     }
   }
 }
@@ -269,25 +251,13 @@ enum UsersTokenRevokeCommand {
     }
     return try await context.withSession { session in
       let count = try await TokenDirectory(session.database).revoke(number, of: user, by: session.actor)
-      try session.view.show(UsersTokenRevokeResponse(user: user, count: count))
-      return .done
-    }
-  }
-}
-
-/// Tokens that were revoked.
-struct UsersTokenRevokeResponse: Sendable, Equatable, Presentable {
-  let user: String
-  /// How many were valid before.
-  let count: Int
-
-  var json: JSONValue { ["user": .string(user), "revoked": .count(count)] }
-
-  func text(width: Int?, paint: Paint) -> String {
-    switch count {
-    case 0: "no token of \(printable(user)) was valid\n"
-    case 1: "revoked a token of \(printable(user))\n"
-    default: "revoked \(count) tokens of \(printable(user))\n"
+      let text =
+        switch count {
+        case 0: "no token of \(printable(user)) was valid\n"
+        case 1: "revoked a token of \(printable(user))\n"
+        default: "revoked \(count) tokens of \(printable(user))\n"
+        }
+      return try session.show(["user": .string(user), "revoked": .count(count)], text)
     }
   }
 }

@@ -77,29 +77,18 @@ enum UsersAddCommand {
     )
     return try await context.withSession { session in
       let added = try await UserDirectory(session.database).add(user, by: session.actor)
-      try session.view.show(UsersAddResponse(reference: user.reference, added: added))
-      return added.isNew ? .done : .nothingToDo
+      let shown = printable(user.reference)
+      return try session.show(
+        [
+          "user": .string(user.reference), "id": .string(String(added.userID)),
+          "shard": .count(added.shard), "created": .bool(added.isNew),
+        ],
+        added.isNew
+          ? "added user \(shown)\n"
+          : "user \(shown) is there already and was left unchanged; see analysisctl users set-plan, set-zone and "
+            + "set-period\n",
+        added.isNew ? .done : .nothingToDo)
     }
-  }
-}
-
-/// A user who was asked to be added.
-struct UsersAddResponse: Sendable, Equatable, Presentable {
-  let reference: String
-  let added: AddedUser
-
-  var json: JSONValue {
-    [
-      "user": .string(reference), "id": .string(String(added.userID)),
-      "shard": .count(added.shard), "created": .bool(added.isNew),
-    ]
-  }
-
-  func text(width: Int?, paint: Paint) -> String {
-    let user = printable(reference)
-    return added.isNew
-      ? "added user \(user)\n"
-      : "user \(user) is there already and was left unchanged; see analysisctl users set-plan, set-zone and set-period\n"
   }
 }
 
@@ -197,8 +186,7 @@ enum UsersRenameCommand {
         "Back-ends that submit for \(printable(user)) have to name \(printable(name)) from now on. Rename?",
         session)
       let number = try await UserDirectory(session.database).rename(user, to: name, by: session.actor)
-      try session.view.show(UsersRenameResponse(was: user, name: name, number: number))
-      return .done
+      return try session.show(UsersRenameResponse(was: user, name: name, number: number))
     }
   }
 }
@@ -237,8 +225,7 @@ enum UsersSetPlanCommand {
     let from = try context[from]?.timeIntervalSince1970
     return try await context.withSession { session in
       try await UserDirectory(session.database).setPlan(user, plan: plan, from: from, by: session.actor)
-      try session.view.show(UsersSetResponse(user: user, name: "plan", value: plan, from: from))
-      return .done
+      return try session.show(UsersSetResponse(user: user, name: "plan", value: plan, from: from))
     }
   }
 }
@@ -258,8 +245,7 @@ enum UsersSetZoneCommand {
     let (user, zone) = (try context[UsersCommand.user], try context[zone])
     return try await context.withSession { session in
       try await UserDirectory(session.database).setZone(user, zone: zone, by: session.actor)
-      try session.view.show(UsersSetResponse(user: user, name: "zone", value: zone, from: nil))
-      return .done
+      return try session.show(UsersSetResponse(user: user, name: "zone", value: zone, from: nil))
     }
   }
 }

@@ -25,30 +25,16 @@ enum UsersCodeCommand {
       let code = try LoginCode(shard: try await ShardDirectory(session.database).shard(of: user))
       let expiresAt = try await TokenDirectory(session.database).addCode(
         code.hash, of: user, inShard: code.shard, by: session.actor)
-      try session.view.show(UsersCodeResponse(user: user, code: code.text.reveal(), expiresAt: expiresAt))
-      return .done
+      let text = code.text.reveal()
+      return try session.show(
+        ["user": .string(user), "code": .string(text), "expires_at": .time(expiresAt)],
+        """
+        code for \(printable(user)), until \(Moment.short(expiresAt))
+        \(text)
+        \(QRCode(text)?.text ?? "")The code is shown this once, and counts once. Give it to nobody but the user.
+
+        """)
     }
-  }
-}
-
-/// A code that was made.
-struct UsersCodeResponse: Sendable, Equatable, Presentable {
-  let user: String
-  let code: String
-  /// Seconds since 1970.
-  let expiresAt: Double
-
-  var json: JSONValue {
-    ["user": .string(user), "code": .string(code), "expires_at": .time(expiresAt)]
-  }
-
-  func text(width: Int?, paint: Paint) -> String {
-    """
-    code for \(printable(user)), until \(Moment.short(expiresAt))
-    \(code)
-    \(QRCode(code)?.text ?? "")The code is shown this once, and counts once. Give it to nobody but the user.
-
-    """
   }
 }
 

@@ -9,8 +9,7 @@ enum UsersShowCommand {
   ) { context in
     let user = try context[UsersCommand.user]
     return try await context.withSession { session in
-      try session.view.show(try await UserDirectory(session.database).required(user))
-      return .done
+      return try session.show(try await UserDirectory(session.database).required(user))
     }
   }
 }

@@ -104,8 +104,14 @@ enum WebhooksAddCommand {
       let id = try await WebhookDirectory(session.database).add(
         url.url, of: owner, secret: try secret.encrypted(for: url.url, keys: keys),
         hasFindings: try context[findings], allowsPlainHTTP: try context[plainHTTP], by: session.actor)
-      try session.view.show(WebhooksAddResponse(id: id, host: url.host, secret: secret.text))
-      return .done
+      return try session.show(
+        ["webhook": .string(id.description), "host": .string(url.host), "secret": .string(secret.text)],
+        """
+        added webhook \(id) on \(printable(url.host))
+        secret \(secret.text)
+        The secret is shown this once. Give it to the receiver.
+
+        """)
     }
   }
 
@@ -146,26 +152,6 @@ enum WebhooksAddCommand {
   }
 }
 
-/// A webhook that was added.
-struct WebhooksAddResponse: Sendable, Equatable, Presentable {
-  let id: WebhookID
-  let host: String
-  let secret: String
-
-  var json: JSONValue {
-    ["webhook": .string(id.description), "host": .string(host), "secret": .string(secret)]
-  }
-
-  func text(width: Int?, paint: Paint) -> String {
-    """
-    added webhook \(id) on \(printable(host))
-    secret \(secret)
-    The secret is shown this once. Give it to the receiver.
-
-    """
-  }
-}
-
 enum WebhooksListCommand {
   static let command = ControlCommand(
     "list", abstract: "List the webhooks and their states.",
@@ -180,9 +166,8 @@ enum WebhooksListCommand {
     exitCodes: [.done, .usage, .unreachable, .tryLater, .permission], feature: .webhooks
   ) { context in
     try await context.withSession { session in
-      try session.view.show(
+      return try session.show(
         WebhooksListResponse(webhooks: try await WebhookDirectory(session.database).list()))
-      return .done
     }
   }
 }
@@ -268,19 +253,9 @@ enum WebhooksRemoveCommand {
           """, session)
       }
       try await directory.remove(webhook, by: session.actor)
-      try session.view.show(WebhooksRemoveResponse(webhook: webhook))
-      return .done
+      return try session.show(["removed": .string(webhook.description)], "removed webhook \(webhook)\n")
     }
   }
-}
-
-/// A webhook that was removed.
-struct WebhooksRemoveResponse: Sendable, Equatable, Presentable {
-  let webhook: WebhookID
-
-  var json: JSONValue { ["removed": .string(webhook.description)] }
-
-  func text(width: Int?, paint: Paint) -> String { "removed webhook \(webhook)\n" }
 }
 
 enum WebhooksReplayCommand {
@@ -314,21 +289,10 @@ enum WebhooksReplayCommand {
     return try await context.withSession { session in
       try await session.require(.webhooks, of: webhook)
       let count = try await WebhookDirectory(session.database).replay(webhook, which, by: session.actor)
-      try session.view.show(WebhooksReplayResponse(webhook: webhook, events: count))
-      return .done
+      return try session.show(
+        ["webhook": .string(webhook.description), "events": .count(count)],
+        "\(count) events are sent to \(webhook) again; it is on\n")
     }
-  }
-}
-
-/// What is sent again.
-struct WebhooksReplayResponse: Sendable, Equatable, Presentable {
-  let webhook: WebhookID
-  let events: Int
-
-  var json: JSONValue { ["webhook": .string(webhook.description), "events": .count(events)] }
-
-  func text(width: Int?, paint: Paint) -> String {
-    "\(events) events are sent to \(webhook) again; it is on\n"
   }
 }
 

@@ -18,6 +18,18 @@ struct ControlSession: Sendable {
   /// Where results and messages go.
   var console: Console { context.console }
 
+  /// Shows a response with which the command has done all that it was to do.
+  func show(_ response: some Presentable) throws(WriteError) -> ExitCode {
+    try view.show(response)
+    return .done
+  }
+
+  /// Shows what programs read of a response, or what people do.
+  func show(_ json: JSONValue, _ text: String, _ code: ExitCode = .done) throws(WriteError) -> ExitCode {
+    try view.show(PlainResponse(json: json, text: text))
+    return code
+  }
+
   /// Who acts, as the audit records it, with the reason that `--reason` gives.
   var actor: AuditActor {
     get throws(UsageError) { actor(try context[ReasonOption.reason]) }
