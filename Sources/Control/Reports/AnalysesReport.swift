@@ -30,7 +30,7 @@ enum AnalysesReport: Report {
 
   static func put(_ row: AnalysesRow, into cells: inout [ReportCell]) {
     cells.append(.identifier(row.job.value))
-    cells.append(.borrowed(row.user))
+    cells.append(.text(row.user))
     cells.append(.text(row.kind.rawValue))
     putFinding(row.primary, into: &cells)
     putFinding(row.secondary, into: &cells)
@@ -65,8 +65,8 @@ enum AnalysesReport: Report {
       for _ in 0..<7 { cells.append(.absent) }
       return
     }
-    cells.append(.borrowed(finding.id))
-    cells.append(.borrowed(finding.name))
+    cells.append(.text(finding.id))
+    cells.append(.text(finding.name))
     cells.append(.decimal(finding.confidence.value))
     cells.append(.percentage(Int64(finding.confidence.percentage)))
     cells.append(.text(finding.band.rawValue))
@@ -82,23 +82,35 @@ enum AnalysesReport: Report {
       SQLFunction("analyses_bounds", 2, "shard", "first_job", "last_job").text,
       [.int16(question.month.label), .text(question.reading)], label: "the bounds of the report of analyses")
     let shards = try await database.query(bounds, deadline: deadline)
-    let page = try await Page(question, of: database, deadline: deadline)
-    var queries: [String] = []
+    var pages: [SQLStatement] = []
     for shard in shards {
       let (number, last) = (try shard.int16("shard"), try shard.int64("last_job"))
       for first in stride(from: try shard.int64("first_job"), through: last, by: pageSpan) {
-        queries.append(page.query(number, first...min(first + Int64(pageSpan) - 1, last)))
+        pages.append(
+          SQLStatement(
+            function.text,
+            [
+              .int16(question.month.label), .text(question.reading), .text(question.zone), .int16(number),
+              .int64(first), .int64(min(first + Int64(pageSpan) - 1, last)),
+            ], label: "the report of analyses"))
       }
     }
-    guard let first = queries.first else { return }
-    var rows = try await database.copied(first, label: page.label, deadline: deadline)
-    for query in queries.dropFirst() {
+    func pass(_ rows: Rows) async throws {
+      for (number, row) in rows.enumerated() {
+        // What else is to be done on the same thread, such as asking for the next page, gets its turn.
+        if number.isMultiple(of: 256) { await Task.yield() }
+        try each(AnalysesRow(row))
+      }
+    }
+    guard let first = pages.first else { return }
+    var rows = try await database.query(first, deadline: deadline)
+    for page in pages.dropFirst() {
       // The server works on the next page while this one is written.
-      async let following = database.copied(query, label: page.label, deadline: deadline)
-      try await rows.forEachRow(page.layout) { fields in try each(try row(&fields)) }
+      async let following = database.query(page, deadline: deadline)
+      try await pass(rows)
       rows = try await following
     }
-    try await rows.forEachRow(page.layout) { fields in try each(try row(&fields)) }
+    try await pass(rows)
   }
 
   /// How many jobs' numbers a page is of: its rows fit into what the server may keep in memory.
@@ -111,59 +123,13 @@ enum AnalysesReport: Report {
     "secondary_band", "secondary_normal", "condition_count", "serious", "consult", "endpoint_serious",
     "endpoint_consult", "attempt", "calls", "analysis_id", "endpoint", "model", "answered_at",
     "answered_local", "finished_at", "finished_local")
-
-  /// What is asked for each page, with what the server has quoted, since a COPY takes no parameters.
-  private struct Page {
-    let layout: RowLayout
-    let label = "the report of analyses"
-    private let month: String
-    private let reading: String
-    private let zone: String
-
-    init(_ question: ReportQuestion, of database: some Queryable, deadline: Duration) async throws {
-      let quoted = try await database.query(
-        SQLFiles.required("server/quote.sql"), [.text(question.reading), .text(question.zone)]
-      ).single()
-      month = String(question.month.label)
-      reading = try quoted.string("reading")
-      zone = try quoted.string("zone")
-      // No job has such a number: no row, but the columns' types.
-      let columns = SQLStatement(
-        function.text,
-        [
-          .int16(question.month.label), .text(question.reading), .text(question.zone), .int16(0), .int64(0),
-          .int64(-1),
-        ], label: label)
-      layout = try RowLayout(function.columns, of: try await database.query(columns, deadline: deadline))
-    }
-
-    func query(_ shard: Int16, _ jobs: ClosedRange<Int64>) -> String {
-      function.text(with: [
-        "\(month)::smallint", "\(reading)::text", "\(zone)::text", "\(shard)::smallint",
-        "\(jobs.lowerBound)::bigint", "\(jobs.upperBound)::bigint",
-      ])
-    }
-  }
-
-  private static func row(_ fields: inout FieldReader) throws -> AnalysesRow {
-    // Swift evaluates the arguments from left to right, as the columns come.
-    AnalysesRow(
-      job: JobID(try fields.int64()), user: try fields.text(), kind: try fields.kind(),
-      primary: try fields.finding(), secondary: try fields.finding(),
-      conditionCount: try fields.int64(), isSerious: try fields.boolIfPresent(),
-      advisesConsultation: try fields.boolIfPresent(), endpointSaysSerious: try fields.boolIfPresent(),
-      endpointAdvisesConsultation: try fields.boolIfPresent(), attempt: try fields.int64(),
-      calls: try fields.int64(), analysisID: try fields.textIfPresent(),
-      endpoint: try fields.textIfPresent(), model: try fields.textIfPresent(),
-      answeredAt: try fields.localTimeIfPresent(), finishedAt: try fields.localTime())
-  }
 }
 
 struct AnalysesRow: Equatable, Sendable {
   /// A condition as far as the report shows it.
   struct Finding: Equatable, Sendable {
-    let id: BorrowedText
-    let name: BorrowedText
+    let id: String
+    let name: String
     let confidence: Confidence
     /// The band as it was stored with the result.
     let band: ConfidenceBand
@@ -172,7 +138,7 @@ struct AnalysesRow: Equatable, Sendable {
   }
 
   let job: JobID
-  let user: BorrowedText
+  let user: String
   let kind: AnalysisKind
   let primary: Finding?
   let secondary: Finding?
@@ -187,12 +153,42 @@ struct AnalysesRow: Equatable, Sendable {
   /// Calls of the endpoint for that attempt.
   let calls: Int64
   /// The answer's id at the endpoint.
-  let analysisID: BorrowedText?
-  let endpoint: BorrowedText?
-  let model: BorrowedText?
+  let analysisID: String?
+  let endpoint: String?
+  let model: String?
   /// When the endpoint says that it answered; nil when it did not say.
   let answeredAt: LocalTime?
   let finishedAt: LocalTime
+}
+
+extension AnalysesRow {
+  /// Reads a row by its columns' places: of a report with very many rows nothing is looked up by name.
+  fileprivate init(_ row: Row) throws {
+    self.init(
+      job: JobID(try row.int64(0)), user: try row.string(1), kind: try AnalysisKind(stored: row.int16(2)),
+      primary: try Finding(row, at: 3), secondary: try Finding(row, at: 8),
+      conditionCount: try row.int64(13), isSerious: try row.boolIfPresent(14),
+      advisesConsultation: try row.boolIfPresent(15), endpointSaysSerious: try row.boolIfPresent(16),
+      endpointAdvisesConsultation: try row.boolIfPresent(17), attempt: try row.int64(18),
+      calls: try row.int64(19), analysisID: try row.stringIfPresent(20),
+      endpoint: try row.stringIfPresent(21), model: try row.stringIfPresent(22),
+      answeredAt: try row.timestampIfPresent(23).map { LocalTime($0, local: try row.timestamp(24)) },
+      finishedAt: LocalTime(try row.timestamp(25), local: try row.timestamp(26)))
+  }
+}
+
+extension AnalysesRow.Finding {
+  /// Reads a condition from its first column on; nil where there is none.
+  fileprivate init?(_ row: Row, at place: Int) throws {
+    guard let id = try row.stringIfPresent(place) else { return nil }
+    guard let confidence = Confidence(try row.double(place + 2)) else {
+      throw ReportsError(.schema, "the database holds a confidence that is not from 0 to 1")
+    }
+    self.init(
+      id: id, name: try row.string(place + 1), confidence: confidence,
+      band: try ConfidenceBand(stored: row.int16(place + 3)),
+      isNormal: try row.boolIfPresent(place + 4) ?? false)
+  }
 }
 
 /// How often each condition was found: a row a condition; the normal ones stand last, marked.

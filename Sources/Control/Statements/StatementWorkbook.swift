@@ -236,7 +236,7 @@ private struct Sheet {
       try StatementWorkbook.check(
         worksheet_write_datetime(sheet, row, UInt16(column), &moment, formats.time))
     case .text(let text): try put(text, row, column, format)
-    case .absent, .unlimited, .borrowed, .identifier, .decimal, .percentage, .boolean, .hidden: break
+    case .absent, .unlimited, .identifier, .decimal, .percentage, .boolean, .hidden: break
     }
   }
 

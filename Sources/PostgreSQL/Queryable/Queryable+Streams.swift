@@ -111,24 +111,6 @@ extension Queryable {
       return await connection.endCopyOut(copy)
     }
   }
-
-  /// Runs a query by a binary COPY and answers its rows as they came, to be read later: a page of many short rows.
-  ///
-  /// Where rows are streamed, libpq makes an answer of each, with the names of all its columns, and that was a quarter
-  /// of a large report's work. Once a page is here, the next can be asked for while this one is read.
-  ///
-  /// - Parameter query: What is asked, without parameters: a COPY takes none.
-  /// - Throws: As `copyOut`.
-  public func copied(
-    _ query: String, label: String? = nil, deadline: Duration? = nil
-  ) async throws -> CopiedPage {
-    var pieces: [CopiedRows] = []
-    // A line of its own: the query may end in a comment.
-    try await copyOut("COPY (\(query)\n) TO STDOUT (FORMAT binary)", label: label, deadline: deadline) {
-      pieces.append(CopiedRows($0))
-    }
-    return CopiedPage(pieces)
-  }
 }
 
 /// Where the closure of `copyIn` writes the data, in the format the COPY names.

@@ -32,8 +32,6 @@ public struct Rows: RandomAccessCollection, Sendable {
   /// The columns' names, in order.
   public var columnNames: [String] { (0..<result.columnCount).map(result.columnName) }
 
-  var columnTypes: [UInt32] { (0..<result.columnCount).map(result.columnType) }
-
   /// The position of a column, for answers with many rows: it is looked up once and not for each of them.
   ///
   /// - Throws: `noSuchColumn`.

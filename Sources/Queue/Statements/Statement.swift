@@ -162,7 +162,7 @@ public struct SQLFunction: Sendable {
   /// `SELECT column, … FROM analysis.name($1, …)`.
   public let text: String
   /// The columns that are read, in the order of the answer; none where the type into which it is decoded names them.
-  public let columns: [String]
+  private let columns: [String]
   private let name: String
   private let arguments: [String]
 
@@ -190,9 +190,6 @@ public struct SQLFunction: Sendable {
     return SQLFunction(
       name, arguments[..<place] + ["(\(numbers.joined(separator: ", ")))"] + behind, columns: columns)
   }
-
-  /// The call with its arguments in the text, for what takes no parameters. Each has to be quoted already.
-  public func text(with arguments: [String]) -> String { Self.text(name, arguments, columns) }
 
   private static func text(_ name: String, _ arguments: [String], _ columns: [String]) -> String {
     let selected = columns.isEmpty ? "*" : columns.joined(separator: ", ")

@@ -1,4 +1,3 @@
-import PostgreSQL
 import Support
 
 /// Comma-separated values as RFC 4180 has them: CRLF after every line, a header always, UTF-8.
@@ -35,10 +34,8 @@ struct CSVView: ReportView {
     switch cell {
     case .absent, .unlimited: break
     case .text(let text) where excel: CSVText.append(kept: text, to: &bytes)
-    case .borrowed(let text) where excel: CSVText.append(kept: text.string, to: &bytes)
     case .identifier(let number) where excel: CSVText.append(kept: String(number), to: &bytes)
     case .text(let text): CSVText.append(text, to: &bytes)
-    case .borrowed(let text): CSVText.append(text, to: &bytes)
     case .identifier(let number), .integer(let number): DigitText.append(number, to: &bytes)
     case .decimal(let number): DigitText.append(number, to: &bytes)
     case .number(let number): bytes.append(contentsOf: number.description.utf8)
@@ -59,12 +56,6 @@ enum CSVText {
     var text = text
     if text.withUTF8({ appendPlain($0, to: &bytes) }) { return }
     appendSifted(text, to: &bytes)
-  }
-
-  /// Appends text that lies in the server's answer; most are written from there.
-  static func append(_ text: BorrowedText, to bytes: inout [UInt8]) {
-    if text.withUTF8({ appendPlain($0, to: &bytes) }) { return }
-    appendSifted(text.string, to: &bytes)
   }
 
   /// Appends text so that Excel keeps it: digits that it would take for another number are the text of a formula.

@@ -159,8 +159,6 @@ enum ReportCell: Equatable, Sendable {
   case unlimited
   /// Text, which may come from outside and are made harmless by the view.
   case text(String)
-  /// Such text where the server's answer has them.
-  case borrowed(BorrowedText)
   /// A number that names something and is not calculated with; text in JSON, where it may be larger than
   /// the whole numbers that JavaScript holds.
   case identifier(Int64)
@@ -184,11 +182,6 @@ enum ReportCell: Equatable, Sendable {
   /// Text that may be missing.
   init(_ value: String?) {
     self = value.map(ReportCell.text) ?? .absent
-  }
-
-  /// Text of the server's answer that may be missing.
-  init(_ value: BorrowedText?) {
-    self = value.map(ReportCell.borrowed) ?? .absent
   }
 
   /// A moment that may be missing.
@@ -271,7 +264,6 @@ struct JSONView: ReportView {
     switch cell {
     case .absent, .unlimited, .hidden: bytes.append(contentsOf: "null".utf8)
     case .text(let text): JSONWriter.append(text, to: &bytes)
-    case .borrowed(let text): text.withUTF8 { JSONWriter.append(utf8: $0, to: &bytes) }
     case .identifier(let number): JSONWriter.append(String(number), to: &bytes)
     case .integer(let number): DigitText.append(number, to: &bytes)
     case .decimal(let number): DigitText.append(number, to: &bytes)

@@ -1,4 +1,3 @@
-import PostgreSQL
 import Support
 
 /// Aligned columns for people, with the sum and a line below that says what they look at.
@@ -118,7 +117,6 @@ struct TableView: ReportView {
     case .absent: ""
     case .unlimited: "unlimited"
     case .text(let text): printable(text)
-    case .borrowed(let text): printable(text.string)
     case .identifier(let number), .integer(let number): String(number)
     case .decimal(let number): String(describing: number)
     case .number(let number): number.description
