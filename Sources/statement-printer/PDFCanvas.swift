@@ -140,7 +140,7 @@ struct PDFCanvas: ~Copyable {
 
   /// Draws a picture so wide. The JPEG goes into the PDF as it is: nothing is decoded, and of the surface that carries
   /// it only the size counts.
-  func draw(_ logo: MonthStatement.Logo, x: Double, y: Double, width: Double) {
+  func draw(_ logo: Bill.Logo, x: Double, y: Double, width: Double) {
     guard
       let picture = cairo_image_surface_create(CAIRO_FORMAT_RGB24, Int32(logo.width), Int32(logo.height)),
       let copy = malloc(logo.bytes.count)

@@ -2,7 +2,7 @@ import Support
 
 /// Where on which page the next piece of a document goes. Without a total it only counts the pages.
 struct PrintedPages {
-  private typealias Paper = StatementPrint.Paper
+  private typealias Paper = BillPrint.Paper
 
   /// How many pages there are; nil while they are counted and nothing is drawn.
   private let total: Int?
@@ -39,7 +39,7 @@ struct PrintedPages {
 
   /// A picture at the left, with space below it.
   mutating func picture(
-    _ logo: MonthStatement.Logo, within box: (width: Double, height: Double), space: Double,
+    _ logo: Bill.Logo, within box: (width: Double, height: Double), space: Double,
     on canvas: borrowing PDFCanvas
   ) {
     let size = logo.size(within: box)
@@ -61,7 +61,7 @@ struct PrintedPages {
 
   /// A fact with its name before it.
   mutating func fact(
-    _ fact: StatementWords.Fact, _ style: PDFCanvas.Style = .body, on canvas: borrowing PDFCanvas
+    _ fact: BillWords.Fact, _ style: PDFCanvas.Style = .body, on canvas: borrowing PDFCanvas
   ) {
     let nameWidth = 130.0
     let width = Paper.textWidth - nameWidth

@@ -24,7 +24,7 @@ import Support
       end("The input is no statement that this version knows.\n", to: STDERR_FILENO, PrintOrder.unreadable)
     }
     do throws(PrintingError) {
-      end(try StatementPrint(order.statement, sha256: order.sha256).pdf(), to: STDOUT_FILENO, 0)
+      end(try BillPrint(order.bill, sha256: order.sha256).pdf(), to: STDOUT_FILENO, 0)
     } catch {
       end("\(error.message)\n\(error.advice ?? "")\n", to: STDOUT_FILENO, PrintOrder.refused)
     }

@@ -24,7 +24,7 @@ struct Product: Sendable, Equatable {
   /// The path of the logo, which lies in the folder of the file.
   let logo: String?
   /// Who bills for it; nil where that is not said.
-  let issuer: MonthStatement.Issuer?
+  let issuer: Bill.Issuer?
   /// What is switched off, each with its line in the file.
   let off: [Feature: Int]
 
@@ -111,7 +111,7 @@ struct Product: Sendable, Equatable {
   /// Who bills: a name, and beside it an address of lines with semicolons between, a tax number, and days to pay.
   private static func issuer(
     _ file: ConfigurationFile, _ fault: (String, String) -> Fault
-  ) throws(Fault) -> MonthStatement.Issuer? {
+  ) throws(Fault) -> Bill.Issuer? {
     func text(_ key: IssuerKey) throws(Fault) -> String? {
       guard let text = file.entries[key.rawValue]?.value else { return nil }
       guard (1...200).contains(text.unicodeScalars.count), text.unicodeScalars.allSatisfy(\.isPrintable)
@@ -131,7 +131,7 @@ struct Product: Sendable, Equatable {
     guard days == nil || paymentDays.map((0...365).contains) == true else {
       throw fault(IssuerKey.paymentDays.rawValue, "payment-days is a whole number from 0 to 365")
     }
-    return MonthStatement.Issuer(
+    return Bill.Issuer(
       name,
       address: (address ?? "").split(separator: ";").map { $0.split(separator: " ").joined(separator: " ") },
       taxNumber: taxNumber, paymentDays: paymentDays)

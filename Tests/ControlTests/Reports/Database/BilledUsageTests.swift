@@ -37,7 +37,7 @@ struct BilledUsageTests {
   }
 
   private static func bill(
-    _ billing: Billing, _ month: String, _ holder: StatementRequest.Holder, _ currency: String
+    _ billing: Billing, _ month: String, _ holder: BillRequest.Holder, _ currency: String
   ) async throws -> Decimal {
     let statement = try await billing.statement(month, holder, currency: currency)
     return try statement.total.amount.map { try #require(Decimal(string: $0.description)) } ?? 0

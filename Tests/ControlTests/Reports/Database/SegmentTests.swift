@@ -322,7 +322,7 @@ struct SegmentTests {
   @Test("a clinic or a user that is not there, and a price that cannot be, are refused")
   func refusals() async throws {
     try await withBilling { bill in
-      for holder in [StatementRequest.Holder.clinic("nowhere"), .user("nobody")] {
+      for holder in [BillRequest.Holder.clinic("nowhere"), .user("nobody")] {
         let error = await #expect(throws: ReportsError.self) { try await bill.statement("2020-10", holder) }
         #expect(error?.code == .refused)
       }

@@ -39,8 +39,8 @@ struct StatementTests {
       try await queue.execute(
         "SELECT analysis.add_clinic('north'); SELECT analysis.assign_clinic(0::smallint, 'ana', 'north')")
       if closed { try await queue.close(at: Self.due) }
-      let statement = try await Reporter(queue.pool).statement(
-        StatementRequest(.clinic("north"), month: Self.october, currency: nil))
+      let statement = try await Reporter(queue.pool).bill(
+        BillRequest(.clinic("north"), month: Self.october, currency: nil))
       let october = (1...31).map { day in
         "2020-10-\(day < 10 ? "0" : "")\(day) \([2, 3].contains(day) ? 1 : 0)"
       }

@@ -32,13 +32,13 @@ struct StatementCSVTests {
       rows.map { $0[0] }.filter { $0.contains("=") || $0.contains("@") }.allSatisfy { $0.hasPrefix("'") })
   }
 
-  static func bytes(_ statement: MonthStatement) -> [UInt8] {
+  static func bytes(_ statement: Bill) -> [UInt8] {
     var bytes: [UInt8] = []
     statement.writeCSV { bytes += $0 }
     return bytes
   }
 
-  private static func text(_ statement: MonthStatement) -> String {
+  private static func text(_ statement: Bill) -> String {
     String(decoding: bytes(statement), as: UTF8.self)
   }
 

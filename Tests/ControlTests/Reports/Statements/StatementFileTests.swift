@@ -13,8 +13,8 @@ struct StatementFileTests {
     folder = try TemporaryFolder()
   }
 
-  @Test("The same statement makes the same bytes, for its owner alone", arguments: StatementFormat.allCases)
-  func same(format: StatementFormat) throws {
+  @Test("The same statement makes the same bytes, for its owner alone", arguments: BillFormat.allCases)
+  func same(format: BillFormat) throws {
     let statement = StatementExample.statement(others: 50)
     let first = try statement.write(to: folder.path("first"), as: format)
     let second = try statement.write(to: folder.path("second"), as: format)
@@ -28,8 +28,8 @@ struct StatementFileTests {
 
   @Test(
     "A closed statement that is there already is left alone, a draft is not",
-    arguments: StatementFormat.allCases)
-  func again(format: StatementFormat) throws {
+    arguments: BillFormat.allCases)
+  func again(format: BillFormat) throws {
     for (state, isNew) in [(ReportState.closed, false), (.draft, true)] {
       let statement = StatementExample.statement(state: state)
       #expect(try statement.write(to: folder.path("\(state)"), as: format).isNew)
@@ -39,8 +39,8 @@ struct StatementFileTests {
     }
   }
 
-  @Test("What is in its place stays where it cannot be written", arguments: StatementFormat.allCases)
-  func unwritable(format: StatementFormat) throws {
+  @Test("What is in its place stays where it cannot be written", arguments: BillFormat.allCases)
+  func unwritable(format: BillFormat) throws {
     try folder.makeFolder("taken")
     for name in ["taken", "missing/statement", ""] {
       #expect { try StatementExample.statement().write(to: folder.path(name), as: format) } throws: { error in
@@ -50,8 +50,8 @@ struct StatementFileTests {
     #expect(try folder.names == ["taken"])
   }
 
-  @Test("That a device is full is said", arguments: StatementFormat.allCases)
-  func full(format: StatementFormat) throws {
+  @Test("That a device is full is said", arguments: BillFormat.allCases)
+  func full(format: BillFormat) throws {
     let link = folder.path("full.\(format)")
     #expect(symlink("/dev/full", link) == 0)
     let error = #expect(throws: ReportsError.self) {
@@ -66,11 +66,11 @@ struct StatementFileTests {
   @Test(
     "The format is that of the name's end",
     arguments: [
-      ("statement.pdf", StatementFormat.pdf), ("/a.b/north.HTML", .html), ("x.csv", .csv),
+      ("statement.pdf", BillFormat.pdf), ("/a.b/north.HTML", .html), ("x.csv", .csv),
       ("x.y.xlsx", .xlsx),
       ("statement", nil), (".pdf", nil), ("a.pdf/statement", nil), ("x.xls", nil), ("", nil),
     ])
-  func formats(path: String, format: StatementFormat?) {
-    #expect(StatementFormat(path: path) == format)
+  func formats(path: String, format: BillFormat?) {
+    #expect(BillFormat(path: path) == format)
   }
 }

@@ -125,9 +125,9 @@ struct StatementPageTests {
     #expect(try await Judge.elements("h1", ofPage: bytes) == ["Draft of a statement"])
   }
 
-  private static func bytes(_ statement: MonthStatement) throws -> [UInt8] {
+  private static func bytes(_ statement: Bill) throws -> [UInt8] {
     var bytes: [UInt8] = []
-    try StatementPage(statement, sha256: statement.sha256).write { bytes += $0 }
+    try BillPage(statement, sha256: statement.sha256).write { bytes += $0 }
     return bytes
   }
 }

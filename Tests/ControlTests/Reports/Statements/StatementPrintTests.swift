@@ -47,7 +47,7 @@ struct StatementPrintTests {
   @Test("The SHA-256 stands on one line, whatever its digits are", arguments: ["0", "b", "d", "9"])
   func hash(digit: String) async throws {
     let hash = String(repeating: digit, count: 64)
-    try folder.write(StatementPrint(StatementExample.statement(), sha256: hash).pdf(), to: "hash.pdf")
+    try folder.write(BillPrint(StatementExample.statement(), sha256: hash).pdf(), to: "hash.pdf")
     let lines = try await Judge.text(ofPDF: folder.path("hash.pdf")).split(separator: "\n")
     #expect(lines.contains { $0.hasPrefix("SHA-256 of the CSV ") && $0.hasSuffix(" \(hash)") })
   }
@@ -145,7 +145,7 @@ struct StatementPrintTests {
     folder = try TemporaryFolder()
   }
 
-  private func write(_ statement: MonthStatement) throws -> String {
+  private func write(_ statement: Bill) throws -> String {
     try statement.write(to: folder.path("statement.pdf"), as: .pdf).path
   }
 }

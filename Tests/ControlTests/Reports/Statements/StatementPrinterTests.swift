@@ -20,9 +20,9 @@ struct StatementPrinterTests {
     for var statement in [StatementExample.statement(others: 300), statement, StatementExample.empty] {
       statement.brand = .init("Ears & Throats")
       let hash = statement.sha256
-      let here = try StatementPrint(statement, sha256: hash).pdf()
-      #expect(try StatementPrinter().pdf(statement, sha256: hash) == here)
-      #expect(try PrintOrder(PrintOrder(statement, sha256: hash).bytes)?.statement == statement)
+      let here = try BillPrint(statement, sha256: hash).pdf()
+      #expect(try BillPrinter().pdf(statement, sha256: hash) == here)
+      #expect(try PrintOrder(PrintOrder(statement, sha256: hash).bytes)?.bill == statement)
     }
   }
 
@@ -53,7 +53,7 @@ struct StatementPrinterTests {
   func lacksLetters() throws {
     var statement = statement
     statement.holder.name = "Ada \u{12000}\u{12001}"
-    let error = try #require(throws: ReportsError.self) { try StatementPrinter().pdf(statement, sha256: "") }
+    let error = try #require(throws: ReportsError.self) { try BillPrinter().pdf(statement, sha256: "") }
     #expect(error.code == .unwritable)
     #expect(error.message == "no font that is installed has all letters of the statement's names")
     #expect(error.advice?.contains("fonts-noto") == true)
@@ -80,7 +80,7 @@ struct StatementPrinterTests {
   @Test("It gets an empty environment, no descriptor of this program, and no word of it is lost")
   func environment() throws {
     let script = "echo %PDF; /usr/bin/env | /bin/grep -v -e ^PWD= -e ^SHLVL= -e ^_=; echo /proc/self/fd/*"
-    let bytes = try StatementPrinter(CompanionProgram(path: "/bin/sh", ["-c", script]))
+    let bytes = try BillPrinter(CompanionProgram(path: "/bin/sh", ["-c", script]))
       .pdf(statement, sha256: "")
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     #expect(lines.count == 2)
@@ -107,7 +107,7 @@ struct StatementPrinterTests {
   private func failure(_ path: String, _ arguments: [String]) throws -> ReportsError? {
     try folder.write("before", to: "statement.pdf")
     let names = try folder.names
-    let printer = StatementPrinter(CompanionProgram(path: path, arguments))
+    let printer = BillPrinter(CompanionProgram(path: path, arguments))
     let error = #expect(throws: ReportsError.self) {
       try statement.write(to: folder.path("statement.pdf"), as: .pdf, printer: printer)
     }

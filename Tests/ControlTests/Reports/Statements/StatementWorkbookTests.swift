@@ -22,7 +22,7 @@ struct StatementWorkbookTests {
     let sheets = try await Judge.sheets(of: path, in: folder)
     let lines = try #require(sheets["Lines"])
     #expect(lines.count == 1 + statement.lines.count + statement.adjustments.count)
-    #expect(lines.first == MonthStatement.columns.map(\.heading))
+    #expect(lines.first == Bill.columns.map(\.heading))
     #expect(lines.dropFirst().map { $0[0] } == (statement.lines + statement.adjustments).map(\.user))
     #expect(lines[2][4...5] == ["2020-10-01 00:00:00", "2020-10-15 14:30:00"])
     let amounts = (statement.lines + statement.adjustments).map { $0.amount?.double }

@@ -92,10 +92,10 @@ struct Billing {
   }
 
   func statement(
-    _ month: String, _ holder: StatementRequest.Holder = .clinic("north"), currency: String? = nil
-  ) async throws -> MonthStatement {
-    try await Reporter(queue.pool).statement(
-      StatementRequest(holder, month: Written.period(month), currency: currency))
+    _ month: String, _ holder: BillRequest.Holder = .clinic("north"), currency: String? = nil
+  ) async throws -> Bill {
+    try await Reporter(queue.pool).bill(
+      BillRequest(holder, month: Written.period(month), currency: currency))
   }
 
   /// The lines and adjustments, each as `user plan from - until: units x price = amount`.

@@ -4,13 +4,13 @@ import Support
 
 /// A statement as a workbook: a sheet that says what it is with its totals, and a sheet of the data's lines. Numbers
 /// and times are cells of their kind; text is text, whatever it begins with.
-struct StatementWorkbook {
-  private let statement: MonthStatement
-  private let words: StatementWords
+struct BillWorkbook {
+  private let bill: Bill
+  private let words: BillWords
 
-  init(_ statement: MonthStatement, sha256: String) {
-    self.statement = statement
-    words = StatementWords(statement, sha256: sha256)
+  init(_ bill: Bill, sha256: String) {
+    self.bill = bill
+    words = BillWords(bill, sha256: sha256)
   }
 
   /// Passes on the workbook. It is made in memory; what is still loose of it lies in files without a name in the folder
@@ -21,8 +21,8 @@ struct StatementWorkbook {
     let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     try fill("/proc/self/fd/\(file.descriptor)", temporary: folder)
     let bytes = try file.bytes()
-    let rows = 1 + statement.lines.count + statement.adjustments.count
-    let picture = statement.holder.logo?.bytes
+    let rows = 1 + bill.lines.count + bill.adjustments.count
+    let picture = bill.holder.logo?.bytes
     guard
       WorkbookCheck(bytes: bytes).isWhole(sheet: "xl/worksheets/sheet2.xml", rows: rows, picture: picture)
     else {
@@ -53,7 +53,7 @@ struct StatementWorkbook {
       let lines = workbook_add_worksheet(book, "Lines")
     else { throw Self.error("its sheets could not be begun") }
     var formats = WorkbookFormats(book)
-    if let colour = statement.brand?.accent?.light {
+    if let colour = bill.brand?.accent?.light {
       format_set_font_color(
         formats.title, UInt32(colour.red) << 16 | UInt32(colour.green) << 8 | UInt32(colour.blue))
     }
@@ -62,22 +62,22 @@ struct StatementWorkbook {
   }
 
   private func describe(_ book: UnsafeMutablePointer<lxw_workbook>) throws {
-    let title = "\(words.title), \(StatementWords.short(statement.holder.name)), \(words.month)"
+    let title = "\(words.title), \(BillWords.short(bill.holder.name)), \(words.month)"
     try title.withCString { title in
       var properties = lxw_doc_properties()
       properties.title = UnsafeMutablePointer(mutating: title)
-      properties.created = time_t(statement.moment.seconds)
+      properties.created = time_t(bill.moment.seconds)
       try Self.check(workbook_set_properties(book, &properties))
     }
   }
 
   /// What the statement is, and its totals.
   private func fillSummary(_ sheet: Sheet, _ formats: inout WorkbookFormats) throws {
-    let total = statement.total
+    let total = bill.total
     try sheet.width(of: 0, 28)
     try sheet.width(of: 1, 70)
     var row: UInt32 = 0
-    if let logo = statement.holder.logo {
+    if let logo = bill.holder.logo {
       row = try sheet.picture(logo, words.logoText)
     }
     try sheet.put(words.title, row, 0, formats.title)
@@ -95,7 +95,7 @@ struct StatementWorkbook {
     }
     row += 1
     let counts = [
-      ("Lines", Int64(statement.lines.count)), ("Adjustments", Int64(statement.adjustments.count)),
+      ("Lines", Int64(bill.lines.count)), ("Adjustments", Int64(bill.adjustments.count)),
       ("Units", total.units), ("Units beyond the limits", total.over),
     ]
     for (name, count) in counts {
@@ -113,7 +113,7 @@ struct StatementWorkbook {
 
   /// The lines of the data, with the same columns.
   private func fillLines(_ sheet: Sheet, _ formats: inout WorkbookFormats) throws {
-    let columns = MonthStatement.columns
+    let columns = Bill.columns
     for (index, column) in columns.enumerated() {
       try sheet.width(of: index, Self.widths[column.name] ?? 10)
       let format = column.alignment == .right ? formats.numberHead : formats.head
@@ -121,9 +121,9 @@ struct StatementWorkbook {
     }
     var row: UInt32 = 1
     var cells: [ReportCell] = []
-    for line in statement.lines + statement.adjustments {
+    for line in bill.lines + bill.adjustments {
       cells.removeAll(keepingCapacity: true)
-      statement.put(line, into: &cells)
+      bill.put(line, into: &cells)
       for (index, cell) in cells.enumerated() {
         // A currency would stand right behind its amount.
         let isBeside = columns[index].name == "currency"
@@ -213,7 +213,7 @@ private struct Sheet {
     // A cell holds 32,767 characters.
     let text = printable(text, keeping: "\n").prefix(16_000)
     guard !text.isEmpty else { return }
-    try StatementWorkbook.check(worksheet_write_string(sheet, row, UInt16(column), String(text), format))
+    try BillWorkbook.check(worksheet_write_string(sheet, row, UInt16(column), String(text), format))
   }
 
   /// A cell of the data.
@@ -233,7 +233,7 @@ private struct Sheet {
       var moment = lxw_datetime(
         year: Int32(day.year), month: Int32(day.month), day: Int32(day.day), hour: Int32(second / 3600),
         min: Int32(second / 60 % 60), sec: Double(second % 60))
-      try StatementWorkbook.check(
+      try BillWorkbook.check(
         worksheet_write_datetime(sheet, row, UInt16(column), &moment, formats.time))
     case .text(let text): try put(text, row, column, format)
     case .absent, .unlimited, .identifier, .decimal, .percentage, .boolean, .hidden: break
@@ -246,12 +246,12 @@ private struct Sheet {
     _ format: UnsafeMutablePointer<lxw_format>?
   ) throws {
     guard let number else { return try put(digits, row, column, nil) }
-    try StatementWorkbook.check(worksheet_write_number(sheet, row, UInt16(column), number, format))
+    try BillWorkbook.check(worksheet_write_number(sheet, row, UInt16(column), number, format))
   }
 
   /// A picture in the corner above, with a text for who does not see it; the row below it. The file holds it as it is. The
   /// rows behind it keep their usual height: of another one the library knows nothing when it places the picture.
-  func picture(_ logo: MonthStatement.Logo, _ text: String) throws -> UInt32 {
+  func picture(_ logo: Bill.Logo, _ text: String) throws -> UInt32 {
     let size = logo.size(within: (width: 260, height: 76))
     try text.withCString { text in
       var options = lxw_image_options()
@@ -260,7 +260,7 @@ private struct Sheet {
         size.width / Double(logo.width), size.height / Double(logo.height)
       )
       options.description = UnsafeMutablePointer(mutating: text)
-      try StatementWorkbook.check(
+      try BillWorkbook.check(
         worksheet_insert_image_buffer_opt(sheet, 0, 0, logo.bytes, logo.bytes.count, &options))
     }
     // A row has 20 pixels; where a program makes empty ones lower, one more keeps the picture off the title.
@@ -269,15 +269,15 @@ private struct Sheet {
 
   /// Sets a column's width in letters.
   func width(of column: Int, _ letters: Double) throws {
-    try StatementWorkbook.check(worksheet_set_column(sheet, UInt16(column), UInt16(column), letters, nil))
+    try BillWorkbook.check(worksheet_set_column(sheet, UInt16(column), UInt16(column), letters, nil))
   }
 
   /// Lets the first rows stay in sight and be printed on each page, and lets the rows be filtered.
   func head(rows: UInt32, columns: Int, last: UInt32) throws {
     worksheet_freeze_panes(sheet, rows, 0)
-    try StatementWorkbook.check(worksheet_repeat_rows(sheet, 0, rows - 1))
+    try BillWorkbook.check(worksheet_repeat_rows(sheet, 0, rows - 1))
     guard last >= rows else { return }
-    try StatementWorkbook.check(worksheet_autofilter(sheet, 0, 0, last, UInt16(columns - 1)))
+    try BillWorkbook.check(worksheet_autofilter(sheet, 0, 0, last, UInt16(columns - 1)))
   }
 
   /// A4, as many pages high as it needs and one wide.

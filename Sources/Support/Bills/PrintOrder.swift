@@ -5,7 +5,7 @@ import FoundationEssentials
 /// The printer reads it from its standard input until that ends. On its standard output stands the PDF, where it ends
 /// with 0, or what went wrong and what to do about it, a line each, where it ends with `refused`.
 package struct PrintOrder: Codable {
-  package let statement: MonthStatement
+  package let bill: Bill
   /// The SHA-256 of its data.
   package let sha256: String
 
@@ -19,10 +19,12 @@ package struct PrintOrder: Codable {
   package static let unreadable: Int32 = 65
 
   /// An order to draw a statement.
-  package init(_ statement: MonthStatement, sha256: String) {
-    self.statement = statement
+  package init(_ bill: Bill, sha256: String) {
+    self.bill = bill
     self.sha256 = sha256
   }
+
+  private enum CodingKeys: String, CodingKey { case bill = "statement", sha256 }
 
   /// Reads an order; nil for anything else, and for one of another version.
   package init?(_ bytes: [UInt8]) {
@@ -39,23 +41,23 @@ package struct PrintOrder: Codable {
 }
 
 /// The charts of a statement, for whatever document draws them; nil for what is not known.
-package struct StatementCharts {
-  private let statement: MonthStatement
+package struct BillCharts {
+  private let bill: Bill
 
-  package init(_ statement: MonthStatement) {
-    self.statement = statement
+  package init(_ bill: Bill) {
+    self.bill = bill
   }
 
   package static let title = "The month in pictures"
 
   /// How many analyses ended on each day.
   package var days: ColumnChart? {
-    guard !statement.days.isEmpty else { return nil }
+    guard !bill.days.isEmpty else { return nil }
     // Months that end on another day have days of the month before too, which a number alone does not tell apart.
-    let months = Set(statement.days.map { $0.date.year * 12 + $0.date.month })
+    let months = Set(bill.days.map { $0.date.year * 12 + $0.date.month })
     return ColumnChart(
       "Analyses a day", label: "Day", unit: "Analyses",
-      bars: statement.days.map { day in
+      bars: bill.days.map { day in
         .init(
           String(day.date.day), day.analyses, name: months.count > 1 ? day.date.description : nil)
       })
@@ -63,8 +65,8 @@ package struct StatementCharts {
 
   /// How often each condition was found, by band.
   package var conditions: BarChart? {
-    guard !statement.conditions.isEmpty else { return nil }
-    let hasNormal = statement.conditions.contains(where: \.isNormal)
+    guard !bill.conditions.isEmpty else { return nil }
+    let hasNormal = bill.conditions.contains(where: \.isNormal)
     let marks = ConditionMark.allCases.filter { $0 != .normal || hasNormal }
     return BarChart(
       "bands", "Conditions by how sure the endpoint was", label: "Condition",
@@ -77,27 +79,27 @@ package struct StatementCharts {
         case .red: .init("red", .solid, style: "bad")
         }
       },
-      bars: statement.conditions.map { condition in
+      bars: bill.conditions.map { condition in
         let values = marks.map(condition.count)
         return .init(
-          StatementWords.short(condition.name), values, note: "\(values.reduce(0, +)) in all")
+          BillWords.short(condition.name), values, note: "\(values.reduce(0, +)) in all")
       })
   }
 
   /// What was used of each plan's limits.
   package var usage: BarChart? {
-    guard !statement.usage.isEmpty else { return nil }
+    guard !bill.usage.isEmpty else { return nil }
     return BarChart(
       "limits", "Usage against the limits", label: "Plan",
       parts: [
         .init("used", .solid, style: "link"), .init("used beyond the limits", .stripes, style: "bad"),
         .init("not used", .blank, style: "link"),
       ],
-      bars: statement.usage.map(bar), scale: .shares)
+      bars: bill.usage.map(bar), scale: .shares)
   }
 
-  private func bar(_ usage: MonthStatement.PlanUsage) -> BarChart.Bar {
-    let name = StatementWords.short(usage.plan)
+  private func bar(_ usage: Bill.PlanUsage) -> BarChart.Bar {
+    let name = BillWords.short(usage.plan)
     guard let limit = usage.limit else {
       let users = usage.under == 1 ? "1 user" : "\(usage.under) users"
       return .init(name, [0, 0, 0], note: "no limit, \(usage.used) used by \(users)")
@@ -107,12 +109,12 @@ package struct StatementCharts {
   }
 
   /// `users: 97 under, 18 at, 5 over their limits`.
-  private func users(_ usage: MonthStatement.PlanUsage) -> String {
+  private func users(_ usage: Bill.PlanUsage) -> String {
     "users: \(usage.under) under, \(usage.at) at, \(usage.over) over their limits"
   }
 }
 
-extension MonthStatement.Condition {
+extension Bill.Condition {
   /// How often it is shown as this.
   fileprivate func count(_ mark: ConditionMark) -> Int64 {
     let bands: [ConfidenceBand: Int64] = [.green: green, .yellow: yellow, .orange: orange, .red: red]

@@ -31,18 +31,18 @@ enum StatementExample {
     return month
   }
 
-  static let free = StatementLine.Plan("free", displayName: "Basic")
-  static let premium = StatementLine.Plan("premium", displayName: "Premium")
+  static let free = BillLine.Plan("free", displayName: "Basic")
+  static let premium = BillLine.Plan("premium", displayName: "Premium")
 
-  static var lines: [StatementLine] {
+  static var lines: [BillLine] {
     let (start, end) = (LocalTime(2020, 10, 1, ahead: 7), LocalTime(2020, 11, 1, ahead: 7))
     let change = LocalTime(2020, 10, 15, 14, 30, ahead: 7)
     func line(
-      _ user: String, _ plan: StatementLine.Plan?, _ limit: Int64?, _ units: Int64, over: Int64 = 0,
+      _ user: String, _ plan: BillLine.Plan?, _ limit: Int64?, _ units: Int64, over: Int64 = 0,
       from: LocalTime = start, until: LocalTime = end, _ price: String?, _ amount: String?,
       zone: String = "Asia/Jakarta"
-    ) -> StatementLine {
-      StatementLine(
+    ) -> BillLine {
+      BillLine(
         user: user, month: october, kind: .month, zone: zone, from: from, until: until, plan: plan,
         limit: limit, units: units, over: over, price: price.map(DecimalText.of),
         amount: amount.map(DecimalText.of))
@@ -60,7 +60,7 @@ enum StatementExample {
   }
 
   static let adjustments = [
-    StatementLine(
+    BillLine(
       user: "ana", month: september, kind: .adjustment, zone: "Asia/Jakarta",
       from: LocalTime(2020, 9, 1, ahead: 7), until: LocalTime(2020, 10, 1, ahead: 7), plan: free, limit: nil,
       units: -3, price: .of("0.50"), amount: .of("-1.50"),
@@ -68,18 +68,18 @@ enum StatementExample {
   ]
 
   /// The statement, with so many lines of other users besides, a unit at 0.50 each.
-  static func statement(others: Int = 0, state: ReportState = .closed) -> MonthStatement {
+  static func statement(others: Int = 0, state: ReportState = .closed) -> Bill {
     var lines = lines
     for number in 0..<others {
       lines.append(
-        StatementLine(
+        BillLine(
           user: "user-\(10_000 + number)", month: october, kind: .month, zone: "Asia/Jakarta",
           from: LocalTime(2020, 10, 1, ahead: 7), until: LocalTime(2020, 11, 1, ahead: 7), plan: free,
           limit: 10, units: 1, price: .of("0.50"), amount: .of("0.50")))
     }
     let cents = 1576 + 50 * others
     let amount = "\(cents / 100).\(cents % 100 < 10 ? "0" : "")\(cents % 100)"
-    return MonthStatement(
+    return Bill(
       number: state == .closed ? "2020-10-0007" : nil,
       holder: .init(.clinic, name: "North <Clinic>", address: ["1 Harbour Street", "10110 Jakarta"]),
       month: october, state: state, moment: LocalTime(2020, 11, 4, 9, 15, ahead: 7), zone: "Asia/Jakarta",
@@ -101,8 +101,8 @@ enum StatementExample {
   }
 
   /// A statement without prices, of one user, in which nothing was used.
-  static var empty: MonthStatement {
-    MonthStatement(
+  static var empty: Bill {
+    Bill(
       number: nil, holder: .init(.user, name: "ana"), month: october, state: .draft,
       moment: LocalTime(2020, 10, 20, ahead: 0), zone: "UTC", currency: nil, lines: [],
       total: .init(units: 0, over: 0, amount: nil))
@@ -111,7 +111,7 @@ enum StatementExample {
 
 extension StatementExample {
   /// The statement with a logo of 48 by 16 pixels above it, which is a chequerboard.
-  static var withLogo: MonthStatement {
+  static var withLogo: Bill {
     var statement = statement()
     statement.holder.logo = .init(Array(Data(base64Encoded: logo) ?? Data()), width: 48, height: 16)
     return statement

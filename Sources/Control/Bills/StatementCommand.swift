@@ -47,41 +47,39 @@ enum StatementCommand {
     let file = try out.map { path throws(CommandFailure) in (path: path, format: try format(of: path)) }
     if let file { try AtomicFile.check(file.path) }
     return try await context.withSession { session in
-      let request = StatementRequest(
+      let request = BillRequest(
         holder, month: try await choice.period(session.database), currency: currency)
-      let statement = try await branded(
-        try await Reporter(session.database).statement(
+      let bill = try await branded(
+        try await Reporter(session.database).bill(
           request, by: try session.actor.statement,
           detail: (["format": .string(file?.format.rawValue ?? "terminal")] as JSONValue).json), context)
       guard let file else {
-        try session.view.show(StatementResponse(statement: statement))
-        return .done
+        return try session.show(BillResponse(bill: bill))
       }
-      let written = try await Self.write(statement, to: file.path, as: file.format)
-      try session.view.show(StatementFileResponse(statement: statement, file: written))
+      let written = try await Self.write(bill, to: file.path, as: file.format)
+      try session.view.show(BillFileResponse(bill: bill, file: written))
       return written.isNew ? .done : .nothingToDo
     }
   }
 
   /// The statement in the name of the clinic's product, or else of the program's. Refused where that makes none.
   private static func branded(
-    _ statement: MonthStatement, _ context: ControlContext
-  ) async throws -> MonthStatement {
-    let own = try await context.product(named: statement.holder.product)
-    guard let product = own ?? context.product else { return statement }
+    _ bill: Bill, _ context: ControlContext
+  ) async throws -> Bill {
+    let own = try await context.product(named: bill.holder.product)
+    guard let product = own ?? context.product else { return bill }
     try product.require(.statements)
-    var statement = statement
-    statement.brand = .init(product.name, accent: product.accent, issuer: product.issuer)
-    if statement.holder.kind == .clinic, statement.holder.logo == nil, let logo = try await product.picture()
-    {
-      statement.holder.logo = .init(logo.bytes, width: logo.width, height: logo.height)
+    var bill = bill
+    bill.brand = .init(product.name, accent: product.accent, issuer: product.issuer)
+    if bill.holder.kind == .clinic, bill.holder.logo == nil, let logo = try await product.picture() {
+      bill.holder.logo = .init(logo.bytes, width: logo.width, height: logo.height)
     }
-    return statement
+    return bill
   }
 
   private static func holder(
     _ clinic: String?, _ user: String?
-  ) throws(CommandFailure) -> StatementRequest.Holder {
+  ) throws(CommandFailure) -> BillRequest.Holder {
     switch (clinic, user) {
     case (let clinic?, nil): return .clinic(clinic)
     case (nil, let user?): return .user(user)
@@ -89,8 +87,8 @@ enum StatementCommand {
     }
   }
 
-  private static func format(of path: String) throws(CommandFailure) -> StatementFormat {
-    guard let format = StatementFormat(path: path) else {
+  private static func format(of path: String) throws(CommandFailure) -> BillFormat {
+    guard let format = BillFormat(path: path) else {
       throw .usage(
         "the ending of \(printable(path)) does not say how to write it",
         advice: "Name a file that ends in .pdf, .html, .xlsx or .csv.")
@@ -100,11 +98,11 @@ enum StatementCommand {
 
   /// Writes on a thread of its own: thousands of lines take a processor seconds.
   private static func write(
-    _ statement: MonthStatement, to path: String, as format: StatementFormat
-  ) async throws -> StatementFile {
-    let written = await HelperThread.value { () -> Result<StatementFile, ReportsError> in
+    _ bill: Bill, to path: String, as format: BillFormat
+  ) async throws -> BillFile {
+    let written = await HelperThread.value { () -> Result<BillFile, ReportsError> in
       do throws(ReportsError) {
-        return .success(try statement.write(to: path, as: format))
+        return .success(try bill.write(to: path, as: format))
       } catch {
         return .failure(error)
       }
@@ -118,21 +116,21 @@ enum StatementCommand {
 }
 
 /// A statement on the terminal or for a program.
-struct StatementResponse: Sendable, Equatable, Presentable {
-  let statement: MonthStatement
+struct BillResponse: Sendable, Equatable, Presentable {
+  let bill: Bill
 
   var json: JSONValue {
     [
-      "number": .text(statement.number), "holder": .string(statement.holder.name),
-      "month": .month(statement.month), "state": .string(statement.state.rawValue),
-      "at": .string(statement.moment.text), "currency": .text(statement.currency),
-      "units": .integer(statement.total.units), "over": .integer(statement.total.over),
-      "amount": .text(statement.total.amount?.description), "sha256": .string(statement.sha256),
-      "lines": .array((statement.lines + statement.adjustments).map(Self.json(of:))),
+      "number": .text(bill.number), "holder": .string(bill.holder.name),
+      "month": .month(bill.month), "state": .string(bill.state.rawValue),
+      "at": .string(bill.moment.text), "currency": .text(bill.currency),
+      "units": .integer(bill.total.units), "over": .integer(bill.total.over),
+      "amount": .text(bill.total.amount?.description), "sha256": .string(bill.sha256),
+      "lines": .array((bill.lines + bill.adjustments).map(Self.json(of:))),
     ]
   }
 
-  private static func json(of line: StatementLine) -> JSONValue {
+  private static func json(of line: BillLine) -> JSONValue {
     [
       "user": .string(line.user), "month": .month(line.month), "line": .string(line.kind.rawValue),
       "zone": .string(line.zone), "from": .string(line.from.text), "until": .string(line.until.text),
@@ -143,21 +141,21 @@ struct StatementResponse: Sendable, Equatable, Presentable {
   }
 
   func text(width: Int?, paint: Paint) -> String {
-    let amount = statement.total.amount.map { "\($0) \(statement.currency ?? "")" }
+    let amount = bill.total.amount.map { "\($0) \(bill.currency ?? "")" }
     let facts = Facts([
-      ("statement", statement.number ?? "a draft"),
-      (statement.holder.kind.rawValue, statement.holder.name),
-      ("month", statement.month.description),
-      ("closed", statement.state == .closed ? Self.clock(statement.moment) : nil),
-      ("units", String(statement.total.units)),
+      ("statement", bill.number ?? "a draft"),
+      (bill.holder.kind.rawValue, bill.holder.name),
+      ("month", bill.month.description),
+      ("closed", bill.state == .closed ? Self.clock(bill.moment) : nil),
+      ("units", String(bill.total.units)),
       ("amount", amount ?? "nothing has a price"),
-      ("sha256", statement.sha256),
+      ("sha256", bill.sha256),
     ])
-    guard !statement.lines.isEmpty || !statement.adjustments.isEmpty else {
+    guard !bill.lines.isEmpty || !bill.adjustments.isEmpty else {
       return facts.text + "\nNothing was used.\n"
     }
     return facts.text + "\n" + table.render(width: width, paint: paint)
-      + statement.adjustments.compactMap { line in
+      + bill.adjustments.compactMap { line in
         line.reason.map { "\(printable(line.user)), \(line.month): \($0)\n" }
       }.joined()
   }
@@ -168,7 +166,7 @@ struct StatementResponse: Sendable, Equatable, Presentable {
       .init("LIMIT", alignment: .right), .init("UNITS", alignment: .right), .init("PRICE", alignment: .right),
       .init("AMOUNT", alignment: .right),
     ])
-    for line in statement.lines + statement.adjustments {
+    for line in bill.lines + bill.adjustments {
       table.add([
         Cell(printable(line.user)), Cell(Self.clock(line.from)), Cell(Self.clock(line.until)),
         Cell(line.plan?.displayName ?? "-"),
@@ -188,23 +186,23 @@ struct StatementResponse: Sendable, Equatable, Presentable {
 }
 
 /// A statement that was written to a file.
-struct StatementFileResponse: Sendable, Equatable, Presentable {
-  let statement: MonthStatement
-  let file: StatementFile
+struct BillFileResponse: Sendable, Equatable, Presentable {
+  let bill: Bill
+  let file: BillFile
 
   var json: JSONValue {
     [
-      "file": .string(file.path), "number": .text(statement.number), "month": .month(statement.month),
-      "state": .string(statement.state.rawValue), "lines": .count(statement.lines.count),
-      "adjustments": .count(statement.adjustments.count), "sha256": .string(file.dataSHA256),
+      "file": .string(file.path), "number": .text(bill.number), "month": .month(bill.month),
+      "state": .string(bill.state.rawValue), "lines": .count(bill.lines.count),
+      "adjustments": .count(bill.adjustments.count), "sha256": .string(file.dataSHA256),
       "written": .bool(file.isNew),
     ]
   }
 
   func text(width: Int?, paint: Paint) -> String {
     let done = file.isNew ? paint.green("written") : "is there already"
-    let (lines, adjustments) = (statement.lines.count, statement.adjustments.count)
-    return "\(printable(file.path)) \(done): \(statement.month), \(statement.state.rawValue), "
+    let (lines, adjustments) = (bill.lines.count, bill.adjustments.count)
+    return "\(printable(file.path)) \(done): \(bill.month), \(bill.state.rawValue), "
       + "\(lines == 1 ? "1 line" : "\(lines) lines"), "
       + "\(adjustments == 1 ? "1 adjustment" : "\(adjustments) adjustments"), sha256 of the data "
       + "\(file.dataSHA256)\n"
@@ -212,7 +210,7 @@ struct StatementFileResponse: Sendable, Equatable, Presentable {
 }
 
 /// A statement's file as it was written.
-public struct StatementFile: Sendable, Equatable {
+public struct BillFile: Sendable, Equatable {
   /// Where it is.
   public let path: String
   /// How long it is.
@@ -225,19 +223,19 @@ public struct StatementFile: Sendable, Equatable {
   let isNew: Bool
 }
 
-extension MonthStatement {
+extension Bill {
   /// Writes the statement to a file that only its owner may read; it appears whole or not at all. A pipe or a device is
   /// written to.
   ///
   /// It keeps a processor busy, for many lines for seconds: call it from a thread that may be.
   /// Throws `unwritable`.
-  public func write(to path: String, as format: StatementFormat) throws(ReportsError) -> StatementFile {
-    try write(to: path, as: format, printer: StatementPrinter())
+  public func write(to path: String, as format: BillFormat) throws(ReportsError) -> BillFile {
+    try write(to: path, as: format, printer: BillPrinter())
   }
 
   func write(
-    to path: String, as format: StatementFormat, printer: StatementPrinter
-  ) throws(ReportsError) -> StatementFile {
+    to path: String, as format: BillFormat, printer: BillPrinter
+  ) throws(ReportsError) -> BillFile {
     do {
       var file = try AtomicFile(path)
       var existing = ExistingFile(path)
@@ -250,10 +248,10 @@ extension MonthStatement {
       let (hash, byteCount) = (file.sha256, file.byteCount)
       let isThere = existing.isExactlyThat()
       if state == .closed, isThere {
-        return StatementFile(path: path, byteCount: byteCount, sha256: hash, dataSHA256: data, isNew: false)
+        return BillFile(path: path, byteCount: byteCount, sha256: hash, dataSHA256: data, isNew: false)
       }
       _ = try file.commit()
-      return StatementFile(path: path, byteCount: byteCount, sha256: hash, dataSHA256: data, isNew: true)
+      return BillFile(path: path, byteCount: byteCount, sha256: hash, dataSHA256: data, isNew: true)
     } catch let error as ReportsError {
       throw error
     } catch {
@@ -263,20 +261,20 @@ extension MonthStatement {
 
   /// Passes on the document's bytes in chunks.
   private func write(
-    _ format: StatementFormat, _ sha256: String, beside path: String, _ printer: StatementPrinter,
+    _ format: BillFormat, _ sha256: String, beside path: String, _ printer: BillPrinter,
     to sink: ([UInt8]) throws -> Void
   ) throws {
     switch format {
     case .csv: try writeCSV(to: sink)
-    case .html: try StatementPage(self, sha256: sha256).write(to: sink)
+    case .html: try BillPage(self, sha256: sha256).write(to: sink)
     case .pdf: try sink(try printer.pdf(self, sha256: sha256))
-    case .xlsx: try StatementWorkbook(self, sha256: sha256).write(beside: path, to: sink)
+    case .xlsx: try BillWorkbook(self, sha256: sha256).write(beside: path, to: sink)
     }
   }
 }
 
 /// The documents that are made of a month's statement.
-public enum StatementFormat: String, Sendable, CaseIterable {
+public enum BillFormat: String, Sendable, CaseIterable {
   /// The data: comma-separated values.
   case csv
   /// One page for a browser, with charts, that loads nothing from elsewhere.
@@ -296,7 +294,7 @@ public enum StatementFormat: String, Sendable, CaseIterable {
 
 /// Has PDFs drawn in a program of its own, `statement-printer`, so that nothing else has to load the libraries that draw
 /// them: those take longer to load than most commands take.
-struct StatementPrinter {
+struct BillPrinter {
   private let program: CompanionProgram
 
   init(_ program: CompanionProgram = CompanionProgram("statement-printer")) {
@@ -304,8 +302,8 @@ struct StatementPrinter {
   }
 
   /// The statement as PDF. It blocks.
-  func pdf(_ statement: MonthStatement, sha256: String) throws -> [UInt8] {
-    let input = try MemoryFile("statement", try PrintOrder(statement, sha256: sha256).bytes)
+  func pdf(_ bill: Bill, sha256: String) throws -> [UInt8] {
+    let input = try MemoryFile("statement", try PrintOrder(bill, sha256: sha256).bytes)
     let output = try MemoryFile("statement.pdf")
     let ending = CompanionProgram.awaitEnd(of: try start(input, output))
     let bytes = try output.bytes()

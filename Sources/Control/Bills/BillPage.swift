@@ -3,13 +3,13 @@ import Support
 
 /// A statement as one page for a browser. It holds all that it needs, runs no script, is read without colours, and is
 /// printed on A4. It is well-formed XML too.
-struct StatementPage {
-  let statement: MonthStatement
-  private let words: StatementWords
+struct BillPage {
+  let bill: Bill
+  private let words: BillWords
 
-  init(_ statement: MonthStatement, sha256: String) {
-    self.statement = statement
-    words = StatementWords(statement, sha256: sha256)
+  init(_ bill: Bill, sha256: String) {
+    self.bill = bill
+    words = BillWords(bill, sha256: sha256)
   }
 
   /// When a chunk is passed on.
@@ -34,9 +34,9 @@ struct StatementPage {
 
   /// The charts of what is known.
   private var charts: HTML {
-    let charts = StatementCharts(statement)
+    let charts = BillCharts(bill)
     let drawn = [charts.days?.html, charts.conditions?.html, charts.usage?.html].compactMap(\.self)
-    return drawn.isEmpty ? "" : "<h2>\(StatementCharts.title)</h2>\n\(drawn)\n"
+    return drawn.isEmpty ? "" : "<h2>\(BillCharts.title)</h2>\n\(drawn)\n"
   }
 
   private var head: HTML {
@@ -48,7 +48,7 @@ struct StatementPage {
     <meta name="viewport" content="width=device-width, initial-scale=1"/>
     <meta name="robots" content="noindex"/>
     <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"/>
-    <title>\(words.title), \(StatementWords.short(statement.holder.name)), \(words.month)</title>
+    <title>\(words.title), \(BillWords.short(bill.holder.name)), \(words.month)</title>
     <style>
     \(Self.rules)
     \(accent)</style>
@@ -65,11 +65,11 @@ struct StatementPage {
 
   /// The product's colour in the place of the usual one.
   private var accent: HTML? {
-    statement.brand?.accent.map { accent in "\(accent.css)\nh1 { color: var(--link); }\n" }
+    bill.brand?.accent.map { accent in "\(accent.css)\nh1 { color: var(--link); }\n" }
   }
 
   private var logo: HTML? {
-    statement.holder.logo.map { logo in
+    bill.holder.logo.map { logo in
       let size = logo.size(within: (width: 320, height: 96))
       return """
         <img class="logo" src="data:image/jpeg;base64,\(Data(logo.bytes).base64EncodedString())" alt="\(words.logoText)" \
@@ -96,9 +96,9 @@ struct StatementPage {
   }
 
   private func putLines(_ put: (HTML) throws -> Void) throws {
-    try put("<h2>\(StatementWords.linesTitle)</h2>\n")
-    guard !statement.lines.isEmpty else {
-      return try put("<p class=\"empty\">\(StatementWords.noLines)</p>\n")
+    try put("<h2>\(BillWords.linesTitle)</h2>\n")
+    guard !bill.lines.isEmpty else {
+      return try put("<p class=\"empty\">\(BillWords.noLines)</p>\n")
     }
     try put("<p class=\"quiet\">\(words.periodNote)</p>\n")
     var columns: [DataTable.Column] = [
@@ -109,11 +109,11 @@ struct StatementPage {
     let table = DataTable(
       "What each user used, a row for each part of the month under one plan at one price", columns, empty: "")
     try put(table.opening)
-    for line in statement.lines {
+    for line in bill.lines {
       let cells: [HTML] = [
         user(line), Self.unbroken(line.from.short), Self.unbroken(line.until.short),
-        "\(StatementWords.plan(of: line))",
-        "\(StatementWords.limit(of: line))", "\(line.units)", "\(line.over)",
+        "\(BillWords.plan(of: line))",
+        "\(BillWords.limit(of: line))", "\(line.units)", "\(line.over)",
       ]
       try put(table.row(cells + costs(line)))
     }
@@ -121,18 +121,18 @@ struct StatementPage {
   }
 
   private func putAdjustments(_ put: (HTML) throws -> Void) throws {
-    guard !statement.adjustments.isEmpty else { return }
-    try put("<h2>\(StatementWords.adjustmentsTitle)</h2>\n")
+    guard !bill.adjustments.isEmpty else { return }
+    try put("<h2>\(BillWords.adjustmentsTitle)</h2>\n")
     let table = DataTable(
       "What changed in months that had been closed",
       [.init("User"), .init("Month"), .init("Plan"), .init("Reason"), .init("Units", isNumber: true)]
         + prices,
       empty: "")
     try put(table.opening)
-    for line in statement.adjustments {
+    for line in bill.adjustments {
       let cells: [HTML] = [
-        user(line), Self.unbroken(line.month.description), "\(StatementWords.plan(of: line))",
-        "\(StatementWords.short(line.reason ?? StatementWords.none))", "\(line.units)",
+        user(line), Self.unbroken(line.month.description), "\(BillWords.plan(of: line))",
+        "\(BillWords.short(line.reason ?? BillWords.none))", "\(line.units)",
       ]
       try put(table.row(cells + costs(line)))
     }
@@ -140,9 +140,9 @@ struct StatementPage {
   }
 
   /// The user's reference may be of any script, which must not turn round what stands beside it.
-  private func user(_ line: StatementLine) -> HTML {
+  private func user(_ line: BillLine) -> HTML {
     let zone: HTML? = words.zone(of: line).map { zone in "<br/><span class=\"quiet\">\(zone)</span>" }
-    return "<bdi>\(StatementWords.short(line.user))</bdi>\(zone)"
+    return "<bdi>\(BillWords.short(line.user))</bdi>\(zone)"
   }
 
   private var prices: [DataTable.Column] {
@@ -152,9 +152,9 @@ struct StatementPage {
     ]
   }
 
-  private func costs(_ line: StatementLine) -> [HTML] {
+  private func costs(_ line: BillLine) -> [HTML] {
     guard words.hasPrices else { return [] }
-    return [line.price, line.amount].map { number in "\(number?.description ?? StatementWords.none)" }
+    return [line.price, line.amount].map { number in "\(number?.description ?? BillWords.none)" }
   }
 
   private var foot: HTML {

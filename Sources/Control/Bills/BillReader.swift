@@ -3,7 +3,7 @@ import Queue
 public import Support
 
 /// Which statement is asked for.
-struct StatementRequest: Sendable, Equatable {
+struct BillRequest: Sendable, Equatable {
   enum Holder: Sendable, Equatable {
     /// A clinic's, by its name.
     case clinic(String)
@@ -30,18 +30,18 @@ extension Reporter {
   /// `detail` (a JSON object).
   /// Throws `refused` for a clinic or user that is not there or that the login does not see, and where the lines are in
   /// several currencies and none was asked for; `unreachable`, `database`, `schema` or `interrupted`.
-  func statement(
-    _ request: StatementRequest, by actor: SQLStatement? = nil, detail: String? = nil
-  ) async throws(ReportsError) -> MonthStatement {
+  func bill(
+    _ request: BillRequest, by actor: SQLStatement? = nil, detail: String? = nil
+  ) async throws(ReportsError) -> Bill {
     do {
       let reading = try await open(request, actor, detail)
       return try await database.transaction(
         isolation: .repeatableRead, readOnly: true, deadline: timeout
       ) { transaction in
         try await limit(transaction)
-        return try await StatementReading(
+        return try await BillReading(
           request: request, reading: reading, transaction: transaction, timeout: timeout
-        ).statement()
+        ).bill()
       }
     } catch {
       throw ReportsError(wrapping: error, timeout: timeout)
@@ -50,7 +50,7 @@ extension Reporter {
 
   /// Records that a clinic's statement is read, and returns what its conditions are asked for with; nil for a user's.
   private func open(
-    _ request: StatementRequest, _ actor: SQLStatement?, _ detail: String?
+    _ request: BillRequest, _ actor: SQLStatement?, _ detail: String?
   ) async throws -> String? {
     guard case .clinic(let clinic) = request.holder else { return nil }
     let opening = SQLFunction("open_statement", 3)
@@ -65,8 +65,8 @@ extension Reporter {
 }
 
 /// The queries of one statement, in one transaction.
-private struct StatementReading {
-  let request: StatementRequest
+private struct BillReading {
+  let request: BillRequest
   let reading: String?
   let transaction: Transaction
   let timeout: Duration
@@ -80,7 +80,7 @@ private struct StatementReading {
     let amount: DecimalText?
   }
 
-  func statement() async throws -> MonthStatement {
+  func bill() async throws -> Bill {
     let totals = try await read(SQLFunction("statement_totals", 4), lines, as: [Totals].self)
     let currencies = totals.compactMap(\.currency)
     guard currencies.count <= 1 else {
@@ -90,7 +90,7 @@ private struct StatementReading {
     }
     guard let first = totals.first else { throw ReportsError(.schema, "the statement has no totals") }
     let all = try await segments()
-    return MonthStatement(
+    return Bill(
       number: first.number, holder: try await holder(first.holder), month: request.month,
       state: first.closed ? .closed : .draft, moment: LocalTime(first.at, local: first.atLocal),
       zone: first.zone, currency: currencies.first, lines: all.filter { $0.kind == .month },
@@ -100,7 +100,7 @@ private struct StatementReading {
         units: totals.map(\.units).reduce(0, +), over: totals.map(\.over).reduce(0, +),
         amount: totals.compactMap(\.amount).first),
       days: try await days(), conditions: try await conditions(),
-      usage: try await read(SQLFunction("statement_plans", 4), lines, as: [MonthStatement.PlanUsage].self))
+      usage: try await read(SQLFunction("statement_plans", 4), lines, as: [Bill.PlanUsage].self))
   }
 
   private func read<Answer: Decodable>(
@@ -125,13 +125,13 @@ private struct StatementReading {
     let logoWidth, logoHeight, pharmacyLogoWidth, pharmacyLogoHeight: Int?
   }
 
-  private func holder(_ name: String) async throws -> MonthStatement.Holder {
+  private func holder(_ name: String) async throws -> Bill.Holder {
     guard case .clinic(let clinic) = request.holder else { return .init(.user, name: name) }
     let found = try await read(
       SQLFunction("statement_letterhead", 2), [.int16(request.month.label), .text(clinic)],
       as: Letterhead?.self)
     guard let found else { return .init(.clinic, name: name) }
-    func logo(_ bytes: [UInt8]?, _ width: Int?, _ height: Int?) -> MonthStatement.Logo? {
+    func logo(_ bytes: [UInt8]?, _ width: Int?, _ height: Int?) -> Bill.Logo? {
       guard let bytes, let width, let height else { return nil }
       return .init(bytes, width: width, height: height)
     }
@@ -153,12 +153,12 @@ private struct StatementReading {
     let price, amount: DecimalText?
   }
 
-  private func segments() async throws -> [StatementLine] {
+  private func segments() async throws -> [BillLine] {
     try await read(SQLFunction("statement_segments", 4), lines, as: [Segment].self).map { row in
-      var plan: StatementLine.Plan?
+      var plan: BillLine.Plan?
       if let name = row.plan, let shown = row.planName { plan = .init(name, displayName: shown) }
-      let kind: StatementLine.Kind = row.forPeriod == request.month ? .month : .adjustment
-      return StatementLine(
+      let kind: BillLine.Kind = row.forPeriod == request.month ? .month : .adjustment
+      return BillLine(
         user: row.user, month: row.forPeriod, kind: kind, zone: row.zone, from: row.span.from,
         until: row.span.until, plan: plan, limit: kind == .month ? row.limit : nil, units: row.units,
         over: row.over, price: row.price, amount: row.amount, reason: row.reason)
@@ -170,7 +170,7 @@ private struct StatementReading {
     let analyses: Int64
   }
 
-  private func days() async throws -> [MonthStatement.Day] {
+  private func days() async throws -> [Bill.Day] {
     guard case .clinic(let clinic) = request.holder else { return [] }
     let days = try await read(
       SQLFunction("statement_days", 2), [.int16(request.month.label), .text(clinic)], as: [Day].self)
@@ -178,7 +178,7 @@ private struct StatementReading {
       guard let date = CivilDate(row.day) else {
         throw ReportsError(.schema, "the database answered a day that is none")
       }
-      return MonthStatement.Day(date, analyses: row.analyses)
+      return Bill.Day(date, analyses: row.analyses)
     }
   }
 
@@ -189,7 +189,7 @@ private struct StatementReading {
     let green, yellow, orange, red: Int64
   }
 
-  private func conditions() async throws -> [MonthStatement.Condition] {
+  private func conditions() async throws -> [Bill.Condition] {
     guard case .clinic(let clinic) = request.holder else { return [] }
     return try await read(
       SQLFunction("statement_conditions", 3),
@@ -202,7 +202,7 @@ private struct StatementReading {
   }
 }
 
-extension MonthStatement.PlanUsage: RenamedColumns {
+extension Bill.PlanUsage: RenamedColumns {
   /// It is the plan's name for people.
   public static let columns = ["plan": "planName"]
 }
@@ -217,7 +217,7 @@ extension DecimalText: ColumnValue {
   }
 }
 
-extension MonthStatement {
+extension Bill {
   /// The columns of the data. They never change, since programs read them, and the SHA-256 is theirs.
   static let columns: [Column] = [
     .text("user", "User"),
@@ -258,7 +258,7 @@ extension MonthStatement {
   }
 
   /// The cells of a line.
-  func put(_ line: StatementLine, into cells: inout [ReportCell]) {
+  func put(_ line: BillLine, into cells: inout [ReportCell]) {
     cells += [
       .text(line.user), .text(line.month.description), .text(line.kind.rawValue), .text(line.zone),
       .time(line.from), .time(line.until), ReportCell(line.plan?.name), ReportCell(line.plan?.displayName),

@@ -3,14 +3,14 @@ import Support
 /// A statement on pages of A4.
 ///
 /// It is laid out twice: first to count the pages, since each one says how many there are, and then to draw them.
-struct StatementPrint {
-  let statement: MonthStatement
-  let words: StatementWords
+struct BillPrint {
+  let bill: Bill
+  let words: BillWords
 
   /// A statement and the SHA-256 of its data.
-  init(_ statement: MonthStatement, sha256: String) {
-    self.statement = statement
-    words = StatementWords(statement, sha256: sha256)
+  init(_ bill: Bill, sha256: String) {
+    self.bill = bill
+    words = BillWords(bill, sha256: sha256)
   }
 
   /// The pages' measures in points.
@@ -25,11 +25,11 @@ struct StatementPrint {
   func pdf() throws(PrintingError) -> [UInt8] {
     let canvas = try PDFCanvas(width: Paper.width, height: Paper.height)
     canvas.describe(
-      title: "\(words.title), \(StatementWords.short(statement.holder.name)), \(words.month)",
-      subject: "\(StatementWords.hashName): \(words.hash.value)", created: statement.moment.text)
+      title: "\(words.title), \(BillWords.short(bill.holder.name)), \(words.month)",
+      subject: "\(BillWords.hashName): \(words.hash.value)", created: bill.moment.text)
     var counted = PrintedPages(total: nil, footer: "")
     layOut(&counted, on: canvas)
-    let name = "\(words.title) · \(StatementWords.short(statement.holder.name)) · \(words.month)"
+    let name = "\(words.title) · \(BillWords.short(bill.holder.name)) · \(words.month)"
     var pages = PrintedPages(total: counted.number, footer: printable(name, limit: 90))
     layOut(&pages, on: canvas)
     return try canvas.finish()
@@ -38,12 +38,12 @@ struct StatementPrint {
   private func layOut(
     _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas
   ) {
-    if let logo = statement.holder.logo {
+    if let logo = bill.holder.logo {
       pages.picture(
         logo, within: (width: 200, height: 60), space: 12, on: canvas)
     }
     pages.text(
-      words.title, .title, space: 8, colour: statement.brand?.accent?.light, on: canvas)
+      words.title, .title, space: 8, colour: bill.brand?.accent?.light, on: canvas)
     for fact in words.facts { pages.fact(fact, on: canvas) }
     pages.skip(10)
     pages.text("Total", .heading, space: 4, on: canvas)
@@ -62,17 +62,17 @@ struct StatementPrint {
     _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas
   ) {
     pages.skip(14)
-    pages.text(StatementWords.linesTitle, .heading, space: 3, keepingNext: 60, on: canvas)
-    guard !statement.lines.isEmpty else {
-      return pages.text(StatementWords.noLines, .body, space: 0, on: canvas)
+    pages.text(BillWords.linesTitle, .heading, space: 3, keepingNext: 60, on: canvas)
+    guard !bill.lines.isEmpty else {
+      return pages.text(BillWords.noLines, .body, space: 0, on: canvas)
     }
     pages.text(words.periodNote, .note, space: 3, keepingNext: 40, on: canvas)
     let table = PrintedTable(columns: lineColumns)
     pages.begin(table, on: canvas)
-    for line in statement.lines {
+    for line in bill.lines {
       let cells = [
-        user(line), line.from.short, line.until.short, StatementWords.plan(of: line),
-        StatementWords.limit(of: line), String(line.units), String(line.over),
+        user(line), line.from.short, line.until.short, BillWords.plan(of: line),
+        BillWords.limit(of: line), String(line.units), String(line.over),
       ]
       pages.row(cells + costs(line), on: canvas)
     }
@@ -82,28 +82,28 @@ struct StatementPrint {
   private func layOutAdjustments(
     _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas
   ) {
-    guard !statement.adjustments.isEmpty else { return }
+    guard !bill.adjustments.isEmpty else { return }
     pages.skip(14)
-    pages.text(StatementWords.adjustmentsTitle, .heading, space: 3, keepingNext: 40, on: canvas)
+    pages.text(BillWords.adjustmentsTitle, .heading, space: 3, keepingNext: 40, on: canvas)
     pages.begin(PrintedTable(columns: adjustmentColumns), on: canvas)
-    for line in statement.adjustments {
+    for line in bill.adjustments {
       let cells = [
-        user(line), line.month.description, StatementWords.plan(of: line),
-        StatementWords.short(line.reason ?? StatementWords.none), String(line.units),
+        user(line), line.month.description, BillWords.plan(of: line),
+        BillWords.short(line.reason ?? BillWords.none), String(line.units),
       ]
       pages.row(cells + costs(line), on: canvas)
     }
     pages.endTable()
   }
 
-  private func user(_ line: StatementLine) -> String {
-    let user = StatementWords.short(line.user)
+  private func user(_ line: BillLine) -> String {
+    let user = BillWords.short(line.user)
     return words.zone(of: line).map { "\(user)\n\($0)" } ?? user
   }
 
-  private func costs(_ line: StatementLine) -> [String] {
+  private func costs(_ line: BillLine) -> [String] {
     guard words.hasPrices else { return [] }
-    return [line.price, line.amount].map { $0?.description ?? StatementWords.none }
+    return [line.price, line.amount].map { $0?.description ?? BillWords.none }
   }
 
   /// The widths make up `Paper.textWidth`, with prices and without.
@@ -144,15 +144,15 @@ struct PrintingError: Error {
 }
 
 /// The charts on paper. Each part has a pattern, and what finds room is written on it: they are read without colours.
-extension StatementPrint {
+extension BillPrint {
   /// Lays out the charts of what is known.
   func layOutCharts(
     _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas
   ) {
-    let charts = StatementCharts(statement)
+    let charts = BillCharts(bill)
     guard charts.days != nil || charts.conditions != nil || charts.usage != nil else { return }
     pages.skip(14)
-    pages.text(StatementCharts.title, .heading, space: 4, keepingNext: 150, on: canvas)
+    pages.text(BillCharts.title, .heading, space: 4, keepingNext: 150, on: canvas)
     if let days = charts.days { layOut(days, &pages, on: canvas) }
     for chart in [charts.conditions, charts.usage].compactMap(\.self) {
       layOut(chart, &pages, on: canvas)

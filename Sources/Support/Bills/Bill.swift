@@ -2,7 +2,7 @@
 ///
 /// It is a value that is read in one snapshot; a writer of each format makes a document of it. Nothing in it is
 /// calculated here.
-public struct MonthStatement: Sendable, Equatable, Codable {
+public struct Bill: Sendable, Equatable, Codable {
   /// The number under which it is filed; nil for a draft.
   public var number: String?
   /// Who is billed.
@@ -18,9 +18,9 @@ public struct MonthStatement: Sendable, Equatable, Codable {
   /// The ISO 4217 code; nil where nothing has a price.
   public var currency: String?
   /// The segments of the month: what was used under one plan at one price, in the order in which they are shown.
-  public var lines: [StatementLine]
+  public var lines: [BillLine]
   /// What changed in earlier months since they were closed.
-  public var adjustments: [StatementLine]
+  public var adjustments: [BillLine]
   /// The sums over lines and adjustments.
   public var total: Total
   /// The analyses that ended on each day of the month; empty where nobody may see them.
@@ -35,7 +35,7 @@ public struct MonthStatement: Sendable, Equatable, Codable {
   /// A statement.
   public init(
     number: String?, holder: Holder, month: Period, state: ReportState, moment: LocalTime, zone: String,
-    currency: String?, lines: [StatementLine], adjustments: [StatementLine] = [], total: Total,
+    currency: String?, lines: [BillLine], adjustments: [BillLine] = [], total: Total,
     days: [Day] = [], conditions: [Condition] = [], usage: [PlanUsage] = []
   ) {
     self.number = number
@@ -223,7 +223,7 @@ public enum ReportState: String, Sendable, Codable {
 
 /// A line of a statement: a segment, which is what one user used under one plan at one price; or what changed in an
 /// earlier month since that was closed.
-public struct StatementLine: Sendable, Equatable, Codable {
+public struct BillLine: Sendable, Equatable, Codable {
   /// What a line is about.
   public enum Kind: String, Sendable, Codable {
     /// A part of the month itself.
