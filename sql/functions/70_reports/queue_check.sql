@@ -221,11 +221,9 @@ LANGUAGE sql STABLE AS $$
   WHERE least(u.used, u.refunded, u.refused) < 0
   UNION ALL
   SELECT 'admission', NULL, NULL, NULL, 'submits do not go by what the settings say'
-  FROM analysis.admission_by_settings() s
-  WHERE NOT EXISTS (
-    SELECT FROM analysis.admission g
-    WHERE (g.max_bytes, g.max_all, g.max_waiting, g.only_encrypted, g.photos_once)
-      IS NOT DISTINCT FROM (s.max_bytes, s.max_all, s.max_waiting, s.only_encrypted, s.photos_once))
+  FROM analysis.admission g, analysis.admission_by_settings() s
+  WHERE (g.max_bytes, g.max_all, g.max_waiting, g.only_encrypted, g.photos_once)
+    IS DISTINCT FROM (s.max_bytes, s.max_all, s.max_waiting, s.only_encrypted, s.photos_once)
   UNION ALL
   -- An open job has its image.
   SELECT 'image', j.shard, j.id, j.user_id, 'the image of an open job is gone, or is another'
