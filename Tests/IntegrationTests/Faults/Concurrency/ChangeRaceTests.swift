@@ -112,13 +112,11 @@ struct ChangeRaceTests {
     try await withQueue { queue in
       let folder = try TemporaryFolder()
       func importTwice(_ plan: String) async throws {
-        let lines = (1...150).map {
-          #"{"user":{"id":"u-\#($0)","email":"u\#($0)@example.org","name":"U \#($0)","subscription":"\#(plan)"}}"#
-        }
-        try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: folder.path("users.jsonl")))
+        let lines = ["user,plan,name,email"] + (1...150).map { "u-\($0),\(plan),U \($0),u\($0)@example.org" }
+        try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: folder.path("users.csv")))
         let programs = try (0..<2).map { _ in
           try Executable(
-            "analysisctl", ["users", "import", folder.path("users.jsonl")],
+            "analysisctl", ["users", "import", folder.path("users.csv")],
             environment: queue.environment)
         }
         for program in programs {
