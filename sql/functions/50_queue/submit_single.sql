@@ -234,8 +234,8 @@ BEGIN
 END $$;
 
 -- Finds or stores the image of a single job, takes its place in the lane, and writes it and its row in the
--- queue; false, and nothing is written, where the image is not there. Where an image comes encrypted, one that
--- the user has in plaintext or under another key is not used (see replace_images).
+-- queue; false, and nothing is written, where the image is not there. Where an image comes encrypted, one
+-- that the user has in plaintext or under another key is not used (see replace_images).
 CREATE OR REPLACE FUNCTION analysis.enqueue_single(
   p_shard smallint, p_image bytea, p_one analysis.submission, p_job analysis.single_job)
 RETURNS boolean
