@@ -18,8 +18,8 @@ enum UsersImportCommand {
       as it is; a user who is not there is added, with the plan free unless one is named.
 
       JSON is a profile answer ({"user": {…}}), a bare user, an array of them, or a line for each. The id becomes the \
-      user's name here and the subscription the plan of a new user; a known user's plan stays, and where it is another one \
-      that is said. The answer to a log-in ({"data": {…}}) is read too, of which \
+      user's name here and the subscription the plan of a new user; a known user's plan stays, and a \
+      message says where the answer has another. The answer to a log-in ({"data": {…}}) is read too, of which \
       nama_lengkap is the name. What it says of the clinic (kl_nama, kl_logo, app_jenis) is named and not taken: clinics \
       are made with clinics add, and given their users with clinics assign.
 
@@ -62,7 +62,9 @@ enum UsersImportCommand {
       try session.view.show(response)
       if let notTaken = response.notTaken { session.view.sayUnlessJSON(notTaken) }
       for plan in plans.prefix(10) { session.view.sayUnlessJSON(plan) }
-      if plans.count > 10 { session.view.sayUnlessJSON("So it is with \(plans.count - 10) users more.") }
+      if plans.count > 10 {
+        session.view.sayUnlessJSON("The answers have another plan of \(plans.count - 10) more users, too.")
+      }
       return response.exitCode
     }
   }

@@ -18,7 +18,7 @@ enum UsersSetPhotoCommand {
       The address' host must be one of --url-hosts. No command shows more of the address than the host. Where \
       --url-cache and --key-file name a folder of images, what it has of the former photo goes, and the new one is \
       fetched into it, also where the address is the same; if it cannot be fetched, or is no picture, the exit code \
-      is 4. Without them nothing is fetched now, and it is said that nobody has looked. A name may have several parts \
+      is 4. Without them nothing is fetched, and a message says that nobody has looked. A name may have several parts \
       with slashes between them; all but letters, digits and -._~ is escaped in the address.
       """,
     examples: [

@@ -95,7 +95,9 @@ BEGIN
   EXECUTE format('ALTER TABLE analysis.%I SET (autovacuum_vacuum_insert_scale_factor = 0.05)', v_child);
   -- The primary key after the indexes that begin as it does, and before those that begin otherwise: of
   -- indexes that cost the same, as all do while the month is empty, the planner takes the newest, and plans
-  -- outlive that. The parent's indexes find these when the month is attached.
+  -- outlive that. What needs one of the others asks for its order: "user_id BETWEEN u AND u ... ORDER BY
+  -- user_id" is found by the index of users alone, where "user_id = u" may be looked for in the whole month.
+  -- The parent's indexes find these when the month is attached.
   FOR v_index IN
     SELECT CASE WHEN c.oid IS NOT NULL
       THEN format('ALTER TABLE analysis.%I ADD %s', v_child, pg_get_constraintdef(c.oid))

@@ -317,8 +317,7 @@ END $$;
 
 -- Finds the images that are not given: they have to be there, and stay while this transaction is open. Each
 -- is looked for once, however many jobs show it: first among the images of the job's own month, then in the
--- others. Here and in the other looks for a hash, the order asks for the index that ends with it: of two that
--- begin alike, a plan made while the month was empty would take any, and go through the month for each.
+-- others. Here and in the other looks for a hash the order asks for the index of hashes: see make_partition.
 CREATE OR REPLACE FUNCTION analysis.find_images(
   p_shard smallint, p_sha256 bytea[], p_images bytea[], p_only_encrypted boolean,
   INOUT p_state analysis.submit_state)

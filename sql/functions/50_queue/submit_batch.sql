@@ -216,7 +216,8 @@ BEGIN
         unnest(p_key) AS key, unnest(p_sha256) AS sha256) t),
   known AS MATERIALIZED (
     SELECT k.* FROM analysis.users_now(p_shard, ARRAY(SELECT DISTINCT t.user_ref FROM asked t), v_now) k),
-  -- Most jobs of a month show other pictures, and are passed over before anything else is looked up.
+  -- Most jobs of a month show other pictures, and are passed over before anything else is looked up. Here and
+  -- below the order asks for the index of users: see make_partition.
   shown AS MATERIALIZED (
     SELECT n.user_ref, j.kind, j.image_mark AS mark
     FROM known n

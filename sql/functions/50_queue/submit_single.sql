@@ -156,7 +156,8 @@ LANGUAGE sql STABLE AS $$
   WHERE a.shard = p_shard AND a.user_id = p_user
 $$;
 
--- Whether a user can have submitted an image in the day before: it is stored.
+-- Whether a user can have submitted an image in the day before: it is stored. As in the other looks for a
+-- hash, the order asks for the index of hashes: see make_partition.
 CREATE OR REPLACE FUNCTION analysis.is_photo_stored(
   p_shard smallint, p_user bigint, p_sha256 bytea, p_now timestamptz)
 RETURNS boolean
@@ -182,7 +183,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- The jobs that this login has submitted for a user in the day before, with one of these images, and that
--- have an analysis or may still get one. Of each month the newest 10,000 are looked at: most show others.
+-- have an analysis or may still get one. Of each month the newest 10,000 are looked at: most show others. The
+-- order asks for the index of users: see make_partition.
 CREATE OR REPLACE FUNCTION analysis.jobs_of_day(
   p_shard smallint, p_user bigint, p_marks bytea[], p_now timestamptz)
 RETURNS TABLE (o_job bigint, o_period smallint, o_kind smallint, o_mark bytea)

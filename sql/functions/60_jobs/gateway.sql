@@ -163,7 +163,8 @@ END $$;
 COMMENT ON FUNCTION analysis.gateway_states IS
   'Answers where jobs of the user of a token are, and why they failed.';
 
--- Of the newest 100 jobs of the user of a token those that have no analysis, the newest first.
+-- Of the newest 100 jobs of the user of a token those that have no analysis, the newest first. The order asks
+-- for the index of users: see make_partition.
 CREATE OR REPLACE FUNCTION analysis.gateway_jobs(p_shard smallint, p_token bytea)
 RETURNS TABLE (o_job bigint, o_kind text, o_state text, o_created_at timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
