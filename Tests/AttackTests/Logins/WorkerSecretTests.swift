@@ -96,13 +96,19 @@ struct WorkerSecretTests {
       _ = try await queue.create([Ask("user", image: "second")])
       let its = try await queue.claim(1, worker: 2, lease: 200, lanes: [5], on: other)[0]
       let own = try await queue.number("SELECT image_id FROM analysis.job WHERE id = \(its.job)")
-      let read = try await other.query(
-        """
-        SELECT o_image FROM analysis.images_of_jobs(
-          0::smallint, sha256('2'), \(job.period)::smallint, '{200,200,100}', '{\(its.job),\(job.job)}')
-        """
-      ).map { try $0.int(0) }
-      #expect(read == [own])
+      func read(_ leases: String, _ jobs: String) async throws -> [Int] {
+        try await other.query(
+          """
+          SELECT o_image FROM analysis.images_of_jobs(
+            0::smallint, sha256('2'), \(job.period)::smallint, '\(leases)', '\(jobs)')
+          """
+        ).map { try $0.int(0) }
+      }
+      let error = await #expect(throws: PostgreSQLError.self) {
+        try await read("{200,200,100}", "{\(its.job),\(job.job)}")
+      }
+      #expect(error?.sqlState == "40001")
+      #expect(try await read("{200,200,100}", "{\(its.job)}") == [own])
     }
   }
 

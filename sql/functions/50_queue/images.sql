@@ -4,8 +4,7 @@
 -- One image of a month as a worker reads it: with its hash, the user's number, and of an encrypted one under
 -- which key it is, its own key under that one, and the hash of the user's reference, to which it is bound.
 -- It is inlined, so it has no settings of its own, and the bytes are fetched as each row is sent. Images and
--- users are reached in the order of their keys: of two keys that begin alike, a plan that was made while the
--- table was empty would take any, and go through the table for each.
+-- users are looked up in the order of their keys, as make_partition says why.
 CREATE OR REPLACE FUNCTION analysis.stored_image(p_shard smallint, p_period smallint, p_image bigint)
 RETURNS TABLE (
   image_id bigint, bytes bytea, sha256 bytea, encrypted_by bigint, wrapped_key bytea, user_sha256 bytea,
@@ -16,13 +15,12 @@ LANGUAGE sql STABLE AS $$
   FROM (
     SELECT i.id, i.bytes, i.sha256, i.encrypted_by, i.wrapped_key, i.user_id, i.user_sha256
     FROM analysis.image i
-    WHERE i.shard = p_shard AND i.period = p_period AND i.id >= p_image
+    WHERE i.shard = p_shard AND i.period = p_period AND i.id BETWEEN p_image AND p_image
     ORDER BY i.shard, i.period, i.id LIMIT 1) k
   LEFT JOIN LATERAL (
-    SELECT c.user_id, sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
-    WHERE k.encrypted_by IS NOT NULL AND c.shard = p_shard AND c.user_id >= k.user_id
-    ORDER BY c.shard, c.user_id LIMIT 1) a ON a.user_id = k.user_id
-  WHERE k.id = p_image
+    SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
+    WHERE k.encrypted_by IS NOT NULL AND c.shard = p_shard AND c.user_id BETWEEN k.user_id AND k.user_id
+    ORDER BY c.shard, c.user_id LIMIT 1) a ON true
 $$;
 
 -- The images of one month of jobs that a worker has under a lease, each once. No row: there is no such
@@ -40,7 +38,8 @@ SET enable_memoize = off
 AS $$
 DECLARE
   v_worker bigint := analysis.worker_number(p_worker);
-  v_found int;
+  v_job bigint[];
+  v_period smallint[];
   v_oldest smallint;
   v_newest smallint;
 BEGIN
@@ -51,14 +50,11 @@ BEGIN
   IF current_setting('transaction_read_only')::boolean THEN
     RAISE EXCEPTION 'images are read where leases are written' USING ERRCODE = 'read_only_sql_transaction';
   END IF;
-  SELECT count(*), min(u.period), max(u.period) INTO v_found, v_oldest, v_newest
-  FROM (
-    SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_leases) AS id) g
-    CROSS JOIN LATERAL (
-      SELECT k.job_ids, k.periods FROM analysis.lease k
-      WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = v_worker OFFSET 0) b) u
-  WHERE u.job_id = ANY (p_jobs);
-  IF v_found < cardinality(p_jobs) THEN
+  SELECT array_agg(h.job_id), array_agg(h.period), min(h.period), max(h.period)
+  INTO v_job, v_period, v_oldest, v_newest
+  FROM analysis.leased_jobs(p_shard, p_leases) h
+  WHERE h.worker_id = v_worker AND h.job_id = ANY (p_jobs);
+  IF coalesce(cardinality(v_job), 0) < cardinality(p_jobs) THEN
     RAISE EXCEPTION 'a lease of the jobs is lost, or not known here' USING ERRCODE = 'serialization_failure';
   END IF;
   -- The months of the jobs bound the search, as in a claim.
@@ -66,16 +62,11 @@ BEGIN
   SELECT i.*
   FROM (
     SELECT DISTINCT j.image_id
-    FROM (
-      SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_leases) AS id) h
-      CROSS JOIN LATERAL (
-        SELECT k.job_ids, k.periods FROM analysis.lease k
-        WHERE k.shard = p_shard AND k.id = h.id AND k.worker_id = v_worker OFFSET 0) b) u
+    FROM (SELECT unnest(v_job) AS job_id, unnest(v_period) AS period) u
     CROSS JOIN LATERAL (
       SELECT w.image_id FROM analysis.job w
       WHERE w.shard = p_shard AND w.period = u.period AND w.id = u.job_id
-        AND w.period BETWEEN v_oldest AND v_newest AND w.image_period = p_period OFFSET 0) j
-    WHERE u.job_id = ANY (p_jobs)) g
+        AND w.period BETWEEN v_oldest AND v_newest AND w.image_period = p_period OFFSET 0) j) g
   CROSS JOIN LATERAL analysis.stored_image(p_shard, p_period, g.image_id) i;
 END $$;
 COMMENT ON FUNCTION analysis.images_of_jobs IS
