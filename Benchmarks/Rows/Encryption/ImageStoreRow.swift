@@ -4,7 +4,7 @@ import BenchmarkKit
 struct ImageStoreRow: BenchmarkRow {
   let name = "image-store"
   let sentence =
-    "log and processors of the server for a job from its submit, 64 a call, with an encrypted picture of 120 KB of its own to its result, in the database and in an object store, 64 in flight"
+    "log and processors of the server for a job from its submit, as analysisctl makes it, with an encrypted picture of 120 KB of its own to its result, in the database and in an object store, 64 in flight"
   let headline = Headline.figure("server_for_work_us", unit: "us/job")
   private let made = Held<[SubmittedJobs]>()
 

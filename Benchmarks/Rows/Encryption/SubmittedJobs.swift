@@ -12,8 +12,8 @@ final class SubmittedJobs: EncryptionJobs {
   /// Whether the images go to an object store.
   private let isStoreElsewhere: Bool
 
-  /// Jobs in a call: some 8 MB of images, as much as a submitter sends at once.
-  private static let batch = 64
+  /// Jobs in a call, as `analysisctl submit` makes it: some 8 MB of images, or 200 whose images are objects.
+  private var batch: Int { isStoreElsewhere ? 200 : 64 }
 
   /// Makes what they need; untimed.
   init(_ bench: Bench, named name: String, jobs: Int, keys: PictureKeys?, isStoreElsewhere: Bool = false)
@@ -63,7 +63,7 @@ final class SubmittedJobs: EncryptionJobs {
       try await bench.cluster.settle(database)
       let submit = try await bench.drive(
         [
-          "enqueue", "--database", database.conninfo, "--jobs", "\(jobs)", "--batch", "\(Self.batch)",
+          "enqueue", "--database", database.conninfo, "--jobs", "\(jobs)", "--batch", "\(batch)",
           "--bytes", "\(QueueFixture.usualBytes)",
         ] + PictureKeys.arguments(keys) + (store?.options ?? []))
       let storeForSubmit = store?.seconds
