@@ -47,7 +47,7 @@ public struct WorkerConfiguration: Sendable {
   var flushCount = 100
   /// The longest that an outcome waits for others. What is not stored yet is called for again when the worker is
   /// killed.
-  var flushDelay: Duration = .milliseconds(20)
+  var flushDelay: Duration = .milliseconds(50)
   /// How often lost leases are looked for.
   var rescueEvery: Duration = .seconds(5)
   /// How often scheduled jobs that are due, refunds and scan marks are seen to.

@@ -30,8 +30,9 @@ struct Calls {
   private var reportedDecoderError: ImageDecoderError?
   private var generator = SystemRandomNumberGenerator()
 
-  /// How many images one statement reads at most: few enough that both connections have work.
-  private static let imagesPerRead = 32
+  /// How many images one statement reads at most: few enough that both connections have work. Of objects it reads the
+  /// keys alone.
+  private var imagesPerRead: Int { store == nil ? 32 : 64 }
 
   init(_ context: WorkerContext) {
     self.context = context
@@ -131,7 +132,7 @@ struct Calls {
     var blocked: Set<Int> = []
     var shard: Int16?
     var jobs: [ClaimedJob] = []
-    while jobs.count < Self.imagesPerRead,
+    while jobs.count < imagesPerRead,
       let next = toRead.next(where: { job in
         gateOfKind[job.kind].map { !blocked.contains($0) } == true && shard ?? job.shard == job.shard
       }), let gate = gateOfKind[next.element.kind]
