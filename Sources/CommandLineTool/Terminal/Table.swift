@@ -137,6 +137,31 @@ public struct Table: Sendable {
   }
 }
 
+/// A column of a list, with its cell for each row.
+public struct ListColumn<Row> {
+  fileprivate let column: Table.Column
+  fileprivate let cell: (Row) -> Cell
+
+  /// Makes a column as ``Table/Column`` does.
+  public init(
+    _ title: String, alignment: Table.Alignment = .left, shrinks: Bool = false, wraps: Bool = false,
+    least: Int? = nil, mayGo: Bool = false, cell: @escaping (Row) -> Cell
+  ) {
+    column = .init(
+      title, alignment: alignment, shrinks: shrinks, wraps: wraps, least: least, mayGo: mayGo)
+    self.cell = cell
+  }
+}
+
+extension Sequence {
+  /// A table with a row for each element.
+  public func table(_ columns: [ListColumn<Element>]) -> Table {
+    var table = Table(columns.map(\.column))
+    for row in self { table.add(columns.map { $0.cell(row) }) }
+    return table
+  }
+}
+
 /// One cell of a table.
 public struct Cell: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
   let text: String

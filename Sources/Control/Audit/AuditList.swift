@@ -83,22 +83,17 @@ struct AuditListResponse: Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     guard !entries.isEmpty else { return "No entries.\n" }
-    var table = Table([
-      .init("ENTRY", alignment: .right), .init("AT"), .init("ROLE", shrinks: true),
-      .init("USER AND HOST", shrinks: true, mayGo: true),
-      .init("ADDRESS", shrinks: true, mayGo: true), .init("WHAT", wraps: true, least: 28),
-      .init("REASON", shrinks: true),
-    ])
-    for entry in entries {
-      let who = [entry.user, entry.host].compactMap { $0 }.joined(separator: "@")
-      table.add([
-        entry.id.map { Cell($0) } ?? Cell("not chained"), Cell(Moment.short(entry.at)), Cell(entry.role),
-        Cell(who),
-        Cell(entry.address ?? "local"),
-        Cell(entry.words), Cell(entry.reason ?? ""),
-      ])
-    }
-    return table.render(width: width, paint: paint)
+    return entries.table([
+      .init("ENTRY", alignment: .right) { Cell($0.id.map(String.init) ?? "not chained") },
+      .init("AT") { Cell(Moment.short($0.at)) },
+      .init("ROLE", shrinks: true) { Cell($0.role) },
+      .init("USER AND HOST", shrinks: true, mayGo: true) {
+        Cell([$0.user, $0.host].compactMap(\.self).joined(separator: "@"))
+      },
+      .init("ADDRESS", shrinks: true, mayGo: true) { Cell($0.address ?? "local") },
+      .init("WHAT", wraps: true, least: 28) { Cell($0.words) },
+      .init("REASON", shrinks: true) { Cell($0.reason ?? "") },
+    ]).render(width: width, paint: paint)
   }
 }
 

@@ -49,21 +49,17 @@ struct BatchListResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     guard !list.batches.isEmpty else { return list.isCutShort ? "No batches so far.\n" : "No batches.\n" }
-    var table = Table([
-      .init("BATCH"), .init("NAME", shrinks: true), .init("MADE"), .init("TOTAL", alignment: .right),
-      .init("DONE", alignment: .right), .init("FAILED", alignment: .right),
-      .init("CANCELLED", alignment: .right), .init("REFUSED", alignment: .right, mayGo: true),
-      .init("LEFT", alignment: .right),
-    ])
-    for batch in list.batches {
-      table.add([
-        Cell(batch.id.description), Cell(batch.name ?? ""), Cell(Moment.short(batch.createdAt)),
-        Cell(batch.counts.jobs), Cell(batch.counts.succeeded),
-        Cell(batch.counts.dead, batch.counts.dead > 0 ? .red : nil), Cell(batch.counts.cancelled),
-        Cell(batch.refused.map(String.init) ?? ""), Cell(batch.shownTimeLeft ?? ""),
-      ])
-    }
-    return table.render(width: width, paint: paint)
+    return list.batches.table([
+      .init("BATCH") { Cell($0.id.description) },
+      .init("NAME", shrinks: true) { Cell($0.name ?? "") },
+      .init("MADE") { Cell(Moment.short($0.createdAt)) },
+      .init("TOTAL", alignment: .right) { Cell($0.counts.jobs) },
+      .init("DONE", alignment: .right) { Cell($0.counts.succeeded) },
+      .init("FAILED", alignment: .right) { Cell($0.counts.dead, $0.counts.dead > 0 ? .red : nil) },
+      .init("CANCELLED", alignment: .right) { Cell($0.counts.cancelled) },
+      .init("REFUSED", alignment: .right, mayGo: true) { Cell($0.refused.map(String.init) ?? "") },
+      .init("LEFT", alignment: .right) { Cell($0.shownTimeLeft ?? "") },
+    ]).render(width: width, paint: paint)
   }
 }
 
@@ -194,16 +190,12 @@ struct BatchDetail: Sendable, Equatable, Presentable {
   func text(width: Int?, paint: Paint) -> String {
     let text = status.text(width: width, paint: paint)
     guard !causes.isEmpty else { return text }
-    var table = Table([
-      .init("FAILED", alignment: .right), .init("CLASS"), .init("CODE", shrinks: true),
-      .init("LAST JOB", alignment: .right),
+    let table = causes.table([
+      .init("FAILED", alignment: .right) { Cell($0.count, .red) },
+      .init("CLASS") { Cell($0.failureClass) },
+      .init("CODE", shrinks: true) { Cell($0.code ?? "") },
+      .init("LAST JOB", alignment: .right) { Cell($0.lastJob.description) },
     ])
-    for cause in causes {
-      table.add([
-        Cell(cause.count, .red), Cell(cause.failureClass), Cell(cause.code ?? ""),
-        Cell(cause.lastJob.description),
-      ])
-    }
     return text + "\n" + table.render(width: width, paint: paint)
   }
 }

@@ -161,20 +161,18 @@ struct BillResponse: Sendable, Equatable, Presentable {
   }
 
   private var table: Table {
-    var table = Table([
-      .init("USER", wraps: true), .init("FROM"), .init("UNTIL"), .init("PLAN", wraps: true),
-      .init("LIMIT", alignment: .right), .init("UNITS", alignment: .right), .init("PRICE", alignment: .right),
-      .init("AMOUNT", alignment: .right),
+    (bill.lines + bill.adjustments).table([
+      .init("USER", wraps: true) { Cell(printable($0.user)) },
+      .init("FROM") { Cell(Self.clock($0.from)) },
+      .init("UNTIL") { Cell(Self.clock($0.until)) },
+      .init("PLAN", wraps: true) { Cell($0.plan?.displayName ?? "-") },
+      .init("LIMIT", alignment: .right) {
+        Cell($0.limit.map(String.init) ?? ($0.kind == .month && $0.plan != nil ? "none" : "-"))
+      },
+      .init("UNITS", alignment: .right) { Cell(String($0.units)) },
+      .init("PRICE", alignment: .right) { Cell($0.price?.description ?? "-") },
+      .init("AMOUNT", alignment: .right) { Cell($0.amount?.description ?? "-") },
     ])
-    for line in bill.lines + bill.adjustments {
-      table.add([
-        Cell(printable(line.user)), Cell(Self.clock(line.from)), Cell(Self.clock(line.until)),
-        Cell(line.plan?.displayName ?? "-"),
-        Cell(line.limit.map(String.init) ?? (line.kind == .month && line.plan != nil ? "none" : "-")),
-        Cell(String(line.units)), Cell(line.price?.description ?? "-"), Cell(line.amount?.description ?? "-"),
-      ])
-    }
-    return table
   }
 
   /// What the clocks of the line's zone show: a day where it is midnight, else to the minute.

@@ -64,17 +64,17 @@ struct ClinicsResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     guard !clinics.isEmpty else { return "No clinics.\n" }
-    var table = Table([
-      .init("CLINIC", wraps: true), .init("KIND"), .init("PRODUCT"), .init("USERS", alignment: .right),
+    let table = clinics.table([
+      .init("CLINIC", wraps: true) { Cell($0.name) },
+      .init("KIND") { Cell($0.kind.rawValue) },
+      .init("PRODUCT") { Cell($0.product ?? "-") },
+      .init("USERS", alignment: .right) { Cell($0.users) },
     ])
-    for clinic in clinics {
-      table.add([
-        Cell(clinic.name), Cell(clinic.kind.rawValue), Cell(clinic.product ?? "-"), Cell(clinic.users),
-      ])
-    }
     guard !viewers.isEmpty else { return table.render(width: width, paint: paint) }
-    var restricted = Table([.init("ROLE"), .init("SEES ONLY", wraps: true)])
-    for viewer in viewers { restricted.add([Cell(viewer.role), Cell(viewer.seen)]) }
+    let restricted = viewers.table([
+      .init("ROLE") { Cell($0.role) },
+      .init("SEES ONLY", wraps: true) { Cell($0.seen) },
+    ])
     return table.render(width: width, paint: paint) + "\n" + restricted.render(width: width, paint: paint)
   }
 }

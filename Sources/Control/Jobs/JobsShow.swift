@@ -95,36 +95,30 @@ extension JobDetail: Presentable {
   private static func conditions(of result: StoredResult, width: Int?, paint: Paint) -> String {
     let conditions = StoredCondition.read(result.conditionsJSON)
     guard !conditions.isEmpty else { return "No condition was found.\n" }
-    var table = Table([
-      .init("CONDITION", shrinks: true), .init("CONFIDENCE", alignment: .right), .init("BAND"),
-    ])
-    for condition in conditions {
-      table.add([
-        Cell(condition.name), Cell(condition.percentage ?? ""),
-        Cell(condition.mark?.rawValue ?? "", condition.mark?.colour),
-      ])
-    }
-    return table.render(width: width, paint: paint)
+    return conditions.table([
+      .init("CONDITION", shrinks: true) { Cell($0.name) },
+      .init("CONFIDENCE", alignment: .right) { Cell($0.percentage ?? "") },
+      .init("BAND") { Cell($0.mark?.rawValue ?? "", $0.mark?.colour) },
+    ]).render(width: width, paint: paint)
   }
 
   private var attemptTable: Table {
-    var table = Table([
-      .init("ATTEMPT", alignment: .right), .init("AT"), .init("CLASS"),
-      .init("CODE", shrinks: true), .init("CALLS", alignment: .right), .init("COUNTS"),
-      .init("WORKER", shrinks: true, mayGo: true), .init("ENDPOINT", shrinks: true, mayGo: true),
-      .init("ERROR ID", shrinks: true, mayGo: true),
-      .init("MESSAGE", shrinks: true),
+    attempts.table([
+      .init("ATTEMPT", alignment: .right) { Cell($0.attempt) },
+      .init("AT") { Cell(Moment.short($0.at)) },
+      .init("CLASS") { Cell($0.failureClass) },
+      .init("CODE", shrinks: true) {
+        Cell([$0.status.map(String.init), $0.code].compactMap(\.self).joined(separator: " "))
+      },
+      .init("CALLS", alignment: .right) {
+        Cell($0.maybeCounted && $0.calls > 0 ? "\($0.calls)?" : String($0.calls))
+      },
+      .init("COUNTS") { $0.consumed ? "yes" : "no" },
+      .init("WORKER", shrinks: true, mayGo: true) { Cell($0.workerText) },
+      .init("ENDPOINT", shrinks: true, mayGo: true) { Cell($0.endpoint ?? "") },
+      .init("ERROR ID", shrinks: true, mayGo: true) { Cell($0.errorID ?? "") },
+      .init("MESSAGE", shrinks: true) { Cell($0.message ?? "") },
     ])
-    for attempt in attempts {
-      table.add([
-        Cell(attempt.attempt), Cell(Moment.short(attempt.at)), Cell(attempt.failureClass),
-        Cell([attempt.status.map(String.init), attempt.code].compactMap { $0 }.joined(separator: " ")),
-        Cell(attempt.maybeCounted && attempt.calls > 0 ? "\(attempt.calls)?" : String(attempt.calls)),
-        attempt.consumed ? "yes" : "no", Cell(attempt.workerText), Cell(attempt.endpoint ?? ""),
-        Cell(attempt.errorID ?? ""), Cell(attempt.message ?? ""),
-      ])
-    }
-    return table
   }
 }
 

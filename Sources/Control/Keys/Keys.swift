@@ -99,15 +99,12 @@ struct KeysListResponse: Sendable, Equatable, Presentable {
   }
 
   func text(width: Int?, paint: Paint) -> String {
-    var table = Table([
-      .init("KEY"), .init("MADE"), .init("CURRENT"), .init("IMAGES", alignment: .right),
+    let table = keys.table([
+      .init("KEY") { Cell($0.id) },
+      .init("MADE") { $0.isMissing ? Cell("not in the file", .red) : Cell(Moment.short($0.createdAt)) },
+      .init("CURRENT") { $0.isCurrent ? Cell("yes", .green) : Cell("no", .dim) },
+      .init("IMAGES", alignment: .right) { Cell(String($0.images)) },
     ])
-    for key in keys {
-      table.add([
-        Cell(key.id), key.isMissing ? Cell("not in the file", .red) : Cell(Moment.short(key.createdAt)),
-        key.isCurrent ? Cell("yes", .green) : Cell("no", .dim), Cell(String(key.images)),
-      ])
-    }
     return table.render(width: width, paint: paint) + "In plaintext: \(plaintext)\n"
   }
 }

@@ -217,17 +217,14 @@ struct MonthCloseResponse: Sendable, Equatable, Presentable {
   }
 
   private func text(of previews: [ClosingPreview], width: Int?, paint: Paint) -> String {
-    var table = Table([
-      .init("MONTH"), .init("USERS", alignment: .right), .init("WITH USE", alignment: .right),
-      .init("USED", alignment: .right), .init("OVER LIMIT", alignment: .right),
-      .init("OPEN JOBS", alignment: .right),
+    let table = previews.table([
+      .init("MONTH") { Cell($0.period.description) },
+      .init("USERS", alignment: .right) { Cell($0.users) },
+      .init("WITH USE", alignment: .right) { Cell($0.active) },
+      .init("USED", alignment: .right) { Cell($0.used) },
+      .init("OVER LIMIT", alignment: .right) { Cell($0.over) },
+      .init("OPEN JOBS", alignment: .right) { Cell($0.open) },
     ])
-    for preview in previews {
-      table.add([
-        Cell(preview.period.description), Cell(preview.users), Cell(preview.active), Cell(preview.used),
-        Cell(preview.over), Cell(preview.open),
-      ])
-    }
     var text = "This would be stated:\n" + table.render(width: width, paint: paint)
     if previews.contains(where: { $0.open > 0 }) {
       text +=

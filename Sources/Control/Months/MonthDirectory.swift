@@ -216,19 +216,14 @@ struct MonthsResponse: Sendable, Equatable, Presentable {
   }
 
   func text(width: Int?, paint: Paint) -> String {
-    var table = Table([
-      .init("MONTH"), .init("STATE"), .init("CLOSABLE FROM"), .init("CLOSED"),
-      .init("LINES", alignment: .right), .init("OPEN JOBS", alignment: .right),
-    ])
-    for line in lines {
-      let month = line.month
-      table.add([
-        Cell(month.period.description), Cell(month.state.rawValue, Self.colours[month.state] ?? nil),
-        Cell(Moment.short(month.dueAt)), Cell(Moment.short(month.closedAt)),
-        Cell(month.lines.map(String.init) ?? ""), Cell(line.openJobs.map(String.init) ?? ""),
-      ])
-    }
-    return table.render(width: width, paint: paint)
+    return lines.table([
+      .init("MONTH") { Cell($0.month.period.description) },
+      .init("STATE") { Cell($0.month.state.rawValue, Self.colours[$0.month.state] ?? nil) },
+      .init("CLOSABLE FROM") { Cell(Moment.short($0.month.dueAt)) },
+      .init("CLOSED") { Cell(Moment.short($0.month.closedAt)) },
+      .init("LINES", alignment: .right) { Cell($0.month.lines.map(String.init) ?? "") },
+      .init("OPEN JOBS", alignment: .right) { Cell($0.openJobs.map(String.init) ?? "") },
+    ]).render(width: width, paint: paint)
   }
 
   private static let colours: [BilledMonth.State: Paint.Colour] = [

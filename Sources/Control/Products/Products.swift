@@ -119,17 +119,14 @@ struct ProductsResponse: Sendable, Presentable {
   }
 
   func text(width: Int?, paint: Paint) -> String {
-    var table = Table([
-      .init("PRODUCT"), .init("NAME", wraps: true), .init("ACCENT"), .init("DARK"), .init("LOGO"),
-      .init("OFF"),
+    let table = products.table([
+      .init("PRODUCT") { Cell($0.id) },
+      .init("NAME", wraps: true) { Cell($0.name) },
+      .init("ACCENT") { Cell($0.accent?.light.description ?? "-") },
+      .init("DARK") { Cell($0.accent?.dark.description ?? "-") },
+      .init("LOGO") { $0.logo == nil ? "no" : "yes" },
+      .init("OFF") { Cell($0.off.isEmpty ? "-" : $0.offNames.joined(separator: ", ")) },
     ])
-    for product in products {
-      table.add([
-        Cell(product.id), Cell(product.name), Cell(product.accent?.light.description ?? "-"),
-        Cell(product.accent?.dark.description ?? "-"), Cell(product.logo == nil ? "no" : "yes"),
-        Cell(product.off.isEmpty ? "-" : product.offNames.joined(separator: ", ")),
-      ])
-    }
     let shown = products.isEmpty ? "" : table.render(width: width, paint: paint)
     if products.isEmpty, faults.isEmpty { return "No products.\n" }
     return shown + faults.map { "\(paint.red("wrong")) \(printable($0.failure.message))\n" }.joined()

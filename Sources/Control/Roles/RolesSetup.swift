@@ -189,13 +189,13 @@ struct RolesSetupResponse: Sendable, Equatable, Presentable {
           + "\n"
       }.joined() + (database.map { "\($0)\n" } ?? "")
     }
-    var table = Table([.init("LOGIN"), .init("ROLE"), .init("PASSWORD FILE", wraps: true)])
-    for login in logins {
-      table.add([
-        Cell(login.name), Cell(login.role ?? "its own"),
-        Cell(login.passwordFile ?? "was there already, keeps its password"),
-      ])
-    }
+    let table = logins.table([
+      .init("LOGIN") { Cell($0.name) },
+      .init("ROLE") { Cell($0.role ?? "its own") },
+      .init("PASSWORD FILE", wraps: true) {
+        Cell($0.passwordFile ?? "was there already, keeps its password")
+      },
+    ])
     return table.render(width: width, paint: paint)
       + (database == nil ? "" : "Nobody but the roles of the installation connects to the database now.\n")
   }

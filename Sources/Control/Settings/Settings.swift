@@ -54,18 +54,12 @@ struct SettingsResponse: Presentable {
   }
 
   func text(width: Int?, paint: Paint) -> String {
-    var table = Table([
-      .init("SETTING"), .init("VALUE", wraps: true), .init("DEFAULT", shrinks: true),
-      .init("MEANING", shrinks: true),
-    ])
-    for setting in settings {
-      table.add([
-        Cell(setting.name),
-        Cell(setting.shown(setting.value), setting.value == setting.standard ? nil : .yellow),
-        Cell(setting.shown(setting.standard)), Cell(setting.meaning),
-      ])
-    }
-    return table.render(width: width, paint: paint)
+    return settings.table([
+      .init("SETTING") { Cell($0.name) },
+      .init("VALUE", wraps: true) { Cell($0.shown($0.value), $0.value == $0.standard ? nil : .yellow) },
+      .init("DEFAULT", shrinks: true) { Cell($0.shown($0.standard)) },
+      .init("MEANING", shrinks: true) { Cell($0.meaning) },
+    ]).render(width: width, paint: paint)
   }
 }
 

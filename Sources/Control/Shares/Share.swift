@@ -102,19 +102,14 @@ struct ShareListResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     guard !shares.isEmpty else { return "No shares.\n" }
-    var table = Table([
-      .init("SHARE"), .init("USER", shrinks: true), .init("WITH", shrinks: true), .init("STATE"),
-      .init("REQUESTED"), .init("EXPIRES"),
-    ])
-    for share in shares {
-      table.add([
-        Cell(share.id.description), Cell(share.owner), Cell(share.reader.shown),
-        Cell(share.state, ["active", "requested"].contains(share.state) ? nil : .red),
-        Cell(String(Moment.short(share.requestedAt).prefix(10))),
-        Cell(share.expiresAt.map { Moment.short($0) } ?? "never"),
-      ])
-    }
-    return table.render(width: width, paint: paint)
+    return shares.table([
+      .init("SHARE") { Cell($0.id.description) },
+      .init("USER", shrinks: true) { Cell($0.owner) },
+      .init("WITH", shrinks: true) { Cell($0.reader.shown) },
+      .init("STATE") { Cell($0.state, ["active", "requested"].contains($0.state) ? nil : .red) },
+      .init("REQUESTED") { Cell(String(Moment.short($0.requestedAt).prefix(10))) },
+      .init("EXPIRES") { Cell($0.expiresAt.map { Moment.short($0) } ?? "never") },
+    ]).render(width: width, paint: paint)
   }
 }
 

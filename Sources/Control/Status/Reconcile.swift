@@ -115,10 +115,11 @@ struct ReconcileResponse: Sendable, Equatable, Presentable {
     guard !images.isSound else {
       return "Every image has its object (\(images.objects) objects).\n" + unnamed
     }
-    var table = Table([.init("IMAGE", alignment: .right), .init("MONTH"), .init("OBJECT")])
-    for trouble in images.first {
-      table.add([Cell("\(trouble.image)", .red), Cell(trouble.period.description), Cell(Self.word(trouble))])
-    }
+    let table = images.first.table([
+      .init("IMAGE", alignment: .right) { Cell("\($0.image)", .red) },
+      .init("MONTH") { Cell($0.period.description) },
+      .init("OBJECT") { Cell(Self.word($0)) },
+    ])
     let count = images.missing + images.changed
     return """
       \(images.missing) images have no object in the image store, \(images.changed) have one of another length\
@@ -133,31 +134,25 @@ struct ReconcileResponse: Sendable, Equatable, Presentable {
     _ differences: [UsageDifference], _ scope: String, _ width: Int?, _ paint: Paint
   ) -> String {
     guard !differences.isEmpty else { return "The counters \(scope) agree with the jobs.\n" }
-    var table = Table([
-      .init("USER", wraps: true), .init("MONTH"), .init("COUNTER", alignment: .right),
-      .init("REFUNDS", alignment: .right), .init("ANALYSED", alignment: .right),
-      .init("OPEN", alignment: .right), .init("DIFFERENCE", alignment: .right),
+    let table = differences.table([
+      .init("USER", wraps: true) { Cell($0.user) },
+      .init("MONTH") { Cell($0.period.description) },
+      .init("COUNTER", alignment: .right) { Cell($0.used) },
+      .init("REFUNDS", alignment: .right) { Cell($0.pendingRefunds) },
+      .init("ANALYSED", alignment: .right) { Cell($0.analysed) },
+      .init("OPEN", alignment: .right) { Cell($0.open) },
+      .init("DIFFERENCE", alignment: .right) { Cell($0.difference, .red) },
     ])
-    for difference in differences {
-      table.add([
-        Cell(difference.user), Cell(difference.period.description), Cell(difference.used),
-        Cell(difference.pendingRefunds), Cell(difference.analysed), Cell(difference.open),
-        Cell(difference.difference, .red),
-      ])
-    }
     return "The counters \(scope) do not agree with the jobs:\n" + table.render(width: width, paint: paint)
   }
   private func lost(_ lost: LostJobs, _ width: Int?, _ paint: Paint) -> String {
     guard let first = lost.first.first else { return "" }
-    var table = Table([
-      .init("JOB", alignment: .right), .init("USER", shrinks: true), .init("MONTH"), .init("SUBMITTED"),
+    let table = lost.first.table([
+      .init("JOB", alignment: .right) { Cell($0.id.description, .red) },
+      .init("USER", shrinks: true) { Cell($0.user) },
+      .init("MONTH") { Cell($0.period.description) },
+      .init("SUBMITTED") { Cell(Moment.short($0.createdAt)) },
     ])
-    for job in lost.first {
-      table.add([
-        Cell(job.id.description, .red), Cell(job.user), Cell(job.period.description),
-        Cell(Moment.short(job.createdAt)),
-      ])
-    }
     let named = lost.count > lost.first.count ? ".\nThe first \(lost.first.count)" : ""
     return """
       \(lost.count == 1 ? "1 job is" : "\(lost.count) jobs are") in no table of the queue, and no worker will find \

@@ -102,34 +102,24 @@ struct StatusResponse: Sendable, Equatable, Presentable {
   private var laneTable: Table? {
     let lanes = queue.lanes.filter(\.hasJobs)
     guard !lanes.isEmpty else { return nil }
-    var table = Table([
-      .init("LANE"), .init("WAITING", alignment: .right), .init("RUNNING", alignment: .right),
-      .init("OLDEST", alignment: .right),
+    return lanes.table([
+      .init("LANE") { Cell($0.lane.description) },
+      .init("WAITING", alignment: .right) { Cell($0.waiting.description) },
+      .init("RUNNING", alignment: .right) { Cell($0.inFlight) },
+      .init("OLDEST", alignment: .right) { Cell(Moment.age($0.oldestWaitingSeconds)) },
     ])
-    for lane in lanes {
-      table.add([
-        Cell(lane.lane.description), Cell(lane.waiting.description), Cell(lane.inFlight),
-        Cell(Moment.age(lane.oldestWaitingSeconds)),
-      ])
-    }
-    return table
   }
 
   private var workerTable: Table {
-    var table = Table([
-      .init("WORKER", wraps: true), .init("PID", alignment: .right), .init("STATE"), .init("VERSION"),
-      .init("STARTED", alignment: .right), .init("HEARD OF", alignment: .right),
-      .init("RUNNING", alignment: .right),
+    queue.workers.table([
+      .init("WORKER", wraps: true) { Cell($0.host) },
+      .init("PID", alignment: .right) { Cell($0.pid) },
+      .init("STATE") { Cell($0.state.rawValue, $0.state.colour) },
+      .init("VERSION") { Cell($0.version) },
+      .init("STARTED", alignment: .right) { Cell(Moment.age($0.age) + " ago") },
+      .init("HEARD OF", alignment: .right) { Cell(Moment.age($0.heartbeatAgo) + " ago") },
+      .init("RUNNING", alignment: .right) { Cell($0.inFlight) },
     ])
-    for worker in queue.workers {
-      table.add([
-        Cell(worker.host), Cell(worker.pid), Cell(worker.state.rawValue, worker.state.colour),
-        Cell(worker.version), Cell(Moment.age(worker.age) + " ago"),
-        Cell(Moment.age(worker.heartbeatAgo) + " ago"),
-        Cell(worker.inFlight),
-      ])
-    }
-    return table
   }
 
   /// Why endpoints are not called, a line for each endpoint and cause.

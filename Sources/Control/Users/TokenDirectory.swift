@@ -209,19 +209,14 @@ struct UsersTokenListResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     guard !tokens.isEmpty else { return "No tokens.\n" }
-    var table = Table([
-      .init("TOKEN", alignment: .right), .init("LABEL", shrinks: true), .init("STATE"), .init("ADDED"),
-      .init("EXPIRES"), .init("LAST USED"),
-    ])
-    for token in tokens {
-      table.add([
-        Cell(token.number), Cell(token.isSession ? "app: \(token.label ?? "no name")" : token.label ?? ""),
-        Cell(token.state, token.state == "valid" ? nil : .red),
-        Cell(String(Moment.short(token.createdAt).prefix(10))),
-        Cell(token.expiresAt.map { Moment.short($0) } ?? "never"), Cell(token.lastUsedOn ?? "never"),
-      ])
-    }
-    return table.render(width: width, paint: paint)
+    return tokens.table([
+      .init("TOKEN", alignment: .right) { Cell($0.number) },
+      .init("LABEL", shrinks: true) { Cell($0.isSession ? "app: \($0.label ?? "no name")" : $0.label ?? "") },
+      .init("STATE") { Cell($0.state, $0.state == "valid" ? nil : .red) },
+      .init("ADDED") { Cell(String(Moment.short($0.createdAt).prefix(10))) },
+      .init("EXPIRES") { Cell($0.expiresAt.map { Moment.short($0) } ?? "never") },
+      .init("LAST USED") { Cell($0.lastUsedOn ?? "never") },
+    ]).render(width: width, paint: paint)
   }
 }
 

@@ -140,20 +140,14 @@ struct UsersListResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     guard !users.isEmpty else { return "No users.\n" }
-    var table = Table([
-      .init("USER", wraps: true), .init("PLAN", shrinks: true), .init("ZONE", shrinks: true),
-      .init("MONTH"),
-      .init("USED", alignment: .right), .init("LIMIT", alignment: .right),
-    ])
-    for user in users {
-      let isFull = user.limit.map { user.used >= $0 } ?? false
-      table.add([
-        Cell(user.reference), Cell(user.planName ?? user.plan ?? ""), Cell(user.zone),
-        Cell(user.period.description),
-        Cell(user.used, isFull ? .red : nil), Cell(user.limit.map(String.init) ?? "unlimited"),
-      ])
-    }
-    return table.render(width: width, paint: paint)
+    return users.table([
+      .init("USER", wraps: true) { Cell($0.reference) },
+      .init("PLAN", shrinks: true) { Cell($0.planName ?? $0.plan ?? "") },
+      .init("ZONE", shrinks: true) { Cell($0.zone) },
+      .init("MONTH") { Cell($0.period.description) },
+      .init("USED", alignment: .right) { Cell($0.used, $0.used >= $0.limit ?? .max ? .red : nil) },
+      .init("LIMIT", alignment: .right) { Cell($0.limit.map(String.init) ?? "unlimited") },
+    ]).render(width: width, paint: paint)
   }
 }
 

@@ -179,18 +179,14 @@ struct WebhooksListResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     guard !webhooks.isEmpty else { return "No webhooks.\n" }
-    var table = Table([
-      .init("WEBHOOK"), .init("JOBS OF", shrinks: true), .init("HOST", shrinks: true), .init("STATE"),
-      .init("LAST TAKEN"), .init("WAITING", alignment: .right),
+    let table = webhooks.table([
+      .init("WEBHOOK") { Cell($0.id.description) },
+      .init("JOBS OF", shrinks: true) { Cell($0.owner.shown + ($0.hasFindings ? " +findings" : "")) },
+      .init("HOST", shrinks: true) { Cell($0.host) },
+      .init("STATE") { Cell($0.state, $0.state == "on" ? nil : .red) },
+      .init("LAST TAKEN") { Cell($0.lastSuccessAt.map { Moment.short($0) } ?? "never") },
+      .init("WAITING", alignment: .right) { Cell($0.waiting > 10_000 ? ">10000" : String($0.waiting)) },
     ])
-    for webhook in webhooks {
-      table.add([
-        Cell(webhook.id.description), Cell(webhook.owner.shown + (webhook.hasFindings ? " +findings" : "")),
-        Cell(webhook.host), Cell(webhook.state, webhook.state == "on" ? nil : .red),
-        Cell(webhook.lastSuccessAt.map { Moment.short($0) } ?? "never"),
-        Cell(webhook.waiting > 10_000 ? ">10000" : String(webhook.waiting)),
-      ])
-    }
     let failures = webhooks.compactMap { webhook -> String? in
       guard webhook.state != "on", let failure = webhook.lastFailure else { return nil }
       return "\(webhook.id), \(Moment.short(webhook.lastFailureAt)): \(printable(failure))\n"
