@@ -109,9 +109,10 @@ struct MainJobTests {
       #expect(ids.count == 1000)
       let options = ["--endpoint", backend.url, "--concurrency", "16", "--prefetch", "16"]
       let victim = try Executable("analysis-worker", options, environment: queue.environment)
-      // In the middle: some results are stored, most are not.
+      // In the middle: some results are stored, most are not, and calls wait at the gate, so that their jobs are held.
       try await eventually {
-        try await queue.number("SELECT count(*)::int FROM analysis.result") >= 150
+        let results = try await queue.number("SELECT count(*)::int FROM analysis.result")
+        return results >= 150 && backend.calls.count > 500
       }
       victim.send(SIGKILL)
       #expect(await victim.ended().wasKilled)

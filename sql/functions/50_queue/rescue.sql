@@ -98,8 +98,8 @@ END $$;
 
 -- Takes over the leases whose worker gave no sign of life until their deadline.
 --
--- The first loss sends a job back to its lane; the second to the quarantine lane of its type, where jobs run
--- alone. Only a loss there consumes an attempt: what kills its worker consumes nobody else's.
+-- The first loss sends a job back to its lane; the second to the quarantine lane of its type, of which a
+-- worker runs one job at a time. Only a loss there consumes an attempt.
 CREATE OR REPLACE FUNCTION analysis.rescue(p_shard smallint, p_limit int, p_grace_ms int DEFAULT 15000)
 RETURNS TABLE (o_leases int, o_requeued int, o_dead int)
 LANGUAGE plpgsql SECURITY DEFINER
