@@ -25,6 +25,9 @@ from cluster_rig import BACK_END, DATABASES, WORKERS, Load, Rig, run, wait
 # Seconds: from a fault until a job that was submitted then is analysed; how long a fault lasts; from one to the next.
 PROMISED, LASTS, EVERY = 30, 40, 60
 
+# What a log of Patroni has, of itself or its server, where a connection is refused for who asks.
+REFUSALS = ("does not match host name", "no pg_hba.conf entry", "authentication failed")
+
 
 class Probe:
     """Submits one job at a time and waits for its result."""
@@ -273,6 +276,9 @@ class Torture:
              [f"job {j} was not called for" for j, _, _, s in jobs if not calls[f"{s}-{j}"]]
              + [f"{key} is no job" for key in calls if key not in {f"{s}-{j}" for j, _, _, s in jobs}]),
         ]
+        logs = {name: (rig.folder / f"{name}-patroni.log").read_text(errors="replace") for name in DATABASES}
+        checks.append(("no server refuses Patroni", [
+            f"{name}: {line}" for name, log in logs.items() for line in log.splitlines() if any(map(line.count, REFUSALS))]))
         for name, words in (("reconcile", ("reconcile",)), ("audit verify", ("audit", "verify"))):
             ended = subprocess.run([rig.programs / "analysisctl", *words], env=rig.as_login("auditor"),
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
