@@ -1,4 +1,4 @@
-"""What scripts/check-kubernetes does with the chart: `manifests HELM`, and `run HELM PROGRAMS FOLDER`."""
+"""What scripts/check-kubernetes does with the chart: `manifests HELM`, and `run HELM RCLONE PROGRAMS FOLDER`."""
 import http.server
 import importlib
 import os
@@ -289,7 +289,7 @@ class KeyService(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def start_store(helm, folder):
+def start_store(rclone, folder):
     """An object store with an object that no image names, and what the programs know of it; its process and that object."""
     place = subprocess.run(
         ["psql", "-XAtqc", "SELECT o_prefix FROM analysis.image_store()"], capture_output=True, text=True, check=True).stdout.strip()
@@ -301,7 +301,7 @@ def start_store(helm, folder):
     service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), KeyService)
     threading.Thread(target=service.serve_forever, daemon=True).start()
     store = subprocess.Popen(
-        [f"{os.path.dirname(helm)}/rclone", "serve", "s3", "--auth-key", f"{ACCESS_KEY},{SECRET_KEY}", "--addr", "127.0.0.1:9000",
+        [rclone, "serve", "s3", "--auth-key", f"{ACCESS_KEY},{SECRET_KEY}", "--addr", "127.0.0.1:9000",
          "--vfs-cache-mode", "off", f"{folder}/buckets"], stderr=subprocess.PIPE, text=True)
     if not any("Starting s3 server" in line for line in store.stderr):
         fail("the object store does not start")
@@ -314,7 +314,7 @@ def start_store(helm, folder):
     return store, orphan
 
 
-def run(helm, programs, folder):
+def run(helm, rclone, programs, folder):
     kept = {}
     documents = rendered(helm, VALUES["with all parts"])
     for document in documents:
@@ -326,7 +326,7 @@ def run(helm, programs, folder):
         os.makedirs(own, exist_ok=True)
         os.chown(own, 0, USER)
         os.chmod(own, 0o2770)
-    store, orphan = start_store(helm, folder)
+    store, orphan = start_store(rclone, folder)
     search = {"PATH": f"{programs}:/usr/bin:/bin"}
     began = []
     found = list(pods(documents))
