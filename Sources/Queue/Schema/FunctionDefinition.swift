@@ -11,10 +11,13 @@ struct FunctionDefinition: Sendable, Equatable {
   /// Its settings, as the server writes them but for capitals in names: `search_path=pg_catalog, pg_temp`.
   let settings: Set<String>
 
+  /// What each function that has settings fixes: no statement of a function runs for as long as it would take to compile.
+  static let uncompiled = "jit=off"
+
   /// What each function with its owner's rights fixes beside its own settings, as the server writes it: what a caller's
   /// session could print of the statements within, or change of what they mean and store.
   static let contract = [
-    "client_min_messages=notice", "standard_conforming_strings=on", "array_nulls=on",
+    uncompiled, "client_min_messages=notice", "standard_conforming_strings=on", "array_nulls=on",
     "transform_null_equals=off",
     "quote_all_identifiers=off", "DateStyle=ISO, MDY", "IntervalStyle=postgres", "TimeZone=UTC",
     "extra_float_digits=1", "bytea_output=hex",
@@ -22,7 +25,8 @@ struct FunctionDefinition: Sendable, Equatable {
 
   /// The settings that the server is to have.
   var settingsInForce: Set<String> {
-    hasOwnersRights ? settings.union(Self.contract.map(Self.setting)) : settings
+    let fixed = hasOwnersRights ? Self.contract : settings.isEmpty ? [] : [Self.uncompiled]
+    return settings.union(fixed.map(Self.setting))
   }
 
   private static let quote = "$$"

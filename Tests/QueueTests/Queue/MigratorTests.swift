@@ -133,6 +133,19 @@ struct MigratorTests {
     }
   }
 
+  @Test("has no statement of a function compiled, which takes longer than the statement")
+  func uncompiled() async throws {
+    try await withQueue { queue async throws in
+      let compiling = try await queue.pool.query(
+        """
+        SELECT p.oid::regprocedure::text FROM pg_proc p
+        WHERE p.pronamespace = 'analysis'::regnamespace AND (p.prosecdef OR p.proconfig IS NOT NULL)
+          AND NOT coalesce('jit=off' = ANY (p.proconfig), false)
+        """)
+      #expect(try compiling.map { try $0.string(0) } == [])
+    }
+  }
+
   @Test("shows the SQL that it would run, and changes nothing by it")
   func plan() async throws {
     try await withPool { pool async throws in

@@ -16,6 +16,7 @@ enum SimulatedClock {
     for group in SQLFiles.files(in: "functions") {
       try await pool.execute(script: simulated(group.text))
     }
+    try await pool.execute(script: MigrationScript.closing)
     let months = QueueModel.months
     try await pool.execute(
       script:

@@ -137,7 +137,7 @@ $$;
 CREATE OR REPLACE FUNCTION analysis.export_jobs(p_shard smallint, p_user_id bigint, p_export text)
 RETURNS TABLE (o_job jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
-SET jit = off AS $$
+AS $$
 BEGIN
   PERFORM analysis.require_reading('export', 'user:' || p_user_id, p_export);
   PERFORM analysis.audit_add('read_result', 'user:' || p_user_id);
@@ -204,7 +204,7 @@ CREATE OR REPLACE FUNCTION analysis.export_images(
 RETURNS TABLE (
   o_image bigint, o_bytes bytea, o_sha256 bytea, o_unsanitized boolean, o_encrypted_by bigint,
   o_wrapped_key bytea, o_user_sha256 bytea)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_image bigint[];
 BEGIN

@@ -196,7 +196,7 @@ CREATE OR REPLACE FUNCTION analysis.set_period(
 RETURNS TABLE (
   o_from smallint, o_changed boolean, o_period smallint, o_starts timestamptz, o_ends timestamptz,
   o_starts_local timestamp, o_ends_local timestamp)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '5s' AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());

@@ -178,7 +178,7 @@ RETURNS TABLE (
   o_clinic int, o_name text, o_kind text, o_address text, o_product text, o_users int, o_logo text,
   o_logo_width int, o_logo_height int, o_pharmacy_logo text, o_pharmacy_logo_width int,
   o_pharmacy_logo_height int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_shard smallint[] := ARRAY(SELECT h.o_shard FROM analysis.all_shards() h);
@@ -339,7 +339,7 @@ COMMENT ON FUNCTION analysis.list_clinics IS
 CREATE OR REPLACE FUNCTION analysis.clinic_usage()
 RETURNS TABLE (
   o_clinic text, o_users int, o_used bigint, o_refused bigint, o_kind text, o_logo text, o_pharmacy_logo text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_period smallint := analysis.period_of(clock_timestamp(), 'UTC');

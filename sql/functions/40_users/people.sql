@@ -307,7 +307,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.import_users(
   p_shard smallint, p_users jsonb, p_add boolean, p_dry boolean)
 RETURNS TABLE (o_index int, o_user_id bigint, o_outcome text, o_reason text, o_changes jsonb)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '5s' AS $$
 DECLARE
   v_refs text[];

@@ -210,7 +210,7 @@ END $$;
 -- many refunds ended. Users with an open submit are left for later: it never waits.
 CREATE OR REPLACE FUNCTION analysis.apply_refunds(p_shard smallint, p_limit int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE
@@ -262,7 +262,7 @@ COMMENT ON FUNCTION analysis.apply_refunds IS
 -- to be applied does not count as used.
 CREATE OR REPLACE FUNCTION analysis.month_of(p_shard smallint, p_user_id bigint, p_period smallint)
 RETURNS TABLE (o_used int, o_refunded int, o_refused int, o_analysed int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_pending int;
 BEGIN

@@ -25,7 +25,7 @@ $$;
 --
 -- Locks: the table of names, so that nobody is added or renamed meanwhile; then as an erasure does.
 CREATE OR REPLACE FUNCTION analysis.rename_user(p_shard smallint, p_user text, p_name text) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '5s' AS $$
 DECLARE
   v_was bytea := sha256(convert_to(normalize(p_user), 'UTF8'));

@@ -271,7 +271,7 @@ CREATE OR REPLACE FUNCTION analysis.list_shares(p_user text, p_after bigint, p_l
 RETURNS TABLE (
   o_share bigint, o_user text, o_clinician text, o_carer text, o_state text, o_requested_at timestamptz,
   o_accepted_at timestamptz, o_expires_at timestamptz, o_revoked_at timestamptz)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_administers boolean := analysis.login_has('{administrator}');

@@ -6,7 +6,7 @@
 -- limit_of become a part of the statement.
 CREATE OR REPLACE FUNCTION analysis.list_users(p_shard smallint, p_after text, p_limit int)
 RETURNS TABLE (o_user text, o_zone text, o_plan text, o_limit int, o_used int, o_period smallint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_now timestamptz := clock_timestamp();
@@ -36,7 +36,7 @@ CREATE OR REPLACE FUNCTION analysis.user_period(p_shard smallint, p_user text)
 RETURNS TABLE (
   o_period smallint, o_anchor smallint, o_starts timestamptz, o_ends timestamptz, o_starts_local timestamp,
   o_ends_local timestamp, o_next_from smallint, o_next_anchor smallint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
@@ -137,7 +137,7 @@ COMMENT ON FUNCTION analysis.list_photos IS
 CREATE OR REPLACE FUNCTION analysis.user_pictures(p_shard smallint, p_users text[])
 RETURNS TABLE (
   o_user text, o_name text, o_photo_url text, o_clinic text, o_kind text, o_logo text, o_pharmacy_logo text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN

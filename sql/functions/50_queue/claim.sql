@@ -87,7 +87,7 @@ RETURNS TABLE (
   o_expired boolean,
   o_max_attempts smallint, o_image_mark bytea)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 SET enable_bitmapscan = off SET lock_timeout = '500ms'
 AS $$

@@ -79,7 +79,7 @@ CREATE OR REPLACE FUNCTION analysis.complete(
   p_model text[], p_endpoint text[], p_version text, p_known_busy boolean DEFAULT false,
   OUT o_stored bigint[], OUT o_busy bigint[])
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '1500ms'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE

@@ -13,7 +13,7 @@ RETURNS TABLE (
   o_lane smallint, o_waiting int, o_in_flight int, o_scheduled int, o_waiting_since timestamptz,
   o_next_run timestamptz)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
   SELECT l.lane, w.waiting, coalesce(f.in_flight, 0), s.scheduled,
     least(
       (SELECT greatest(j.created_at, j.run_at) FROM analysis.job j
@@ -67,7 +67,7 @@ COMMENT ON FUNCTION analysis.count_lanes IS
 -- there are not are passed over.
 CREATE OR REPLACE FUNCTION analysis.refresh_counts(p_shards smallint[]) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '100ms' AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();

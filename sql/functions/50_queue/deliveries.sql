@@ -74,7 +74,7 @@ $$;
 
 -- Which of the shards have events that are due. It reads the first entry of an index for each webhook.
 CREATE OR REPLACE FUNCTION analysis.due_deliveries(p_shards smallint[]) RETURNS TABLE (o_shard smallint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -127,7 +127,7 @@ CREATE OR REPLACE FUNCTION analysis.claim_deliveries(
 RETURNS TABLE (
   o_webhook int, o_event bigint, o_url text, o_secret bytea, o_job bigint, o_state text, o_at timestamptz,
   o_attempts smallint, o_detail jsonb)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET lock_timeout = '2s' SET timezone = 'UTC'
 AS $$
 DECLARE
@@ -228,7 +228,7 @@ CREATE OR REPLACE FUNCTION analysis.finish_deliveries(
   p_shard smallint, p_worker bytea, p_events bigint[], p_outcomes text[], p_failures text[],
   p_delays_ms bigint[])
 RETURNS TABLE (o_webhook int)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET lock_timeout = '500ms' AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -341,7 +341,7 @@ END $$;
 
 -- Removes such events for a worker that delivers some; answers how many.
 CREATE OR REPLACE FUNCTION analysis.purge_deliveries(p_shard smallint, p_limit int) RETURNS int
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '2s' AS $$
   SELECT coalesce(sum(e.rows), 0)::int
   FROM analysis.remove_events(p_shard, p_limit, clock_timestamp(), false) e

@@ -50,7 +50,7 @@ CREATE OR REPLACE FUNCTION analysis.fail(
   p_status smallint[], p_calls smallint[], p_maybe_counted boolean[], p_endpoint text[])
 RETURNS TABLE (o_job bigint, o_outcome text)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '1500ms'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE
@@ -113,7 +113,7 @@ CREATE OR REPLACE FUNCTION analysis.release(
   p_shard smallint, p_worker bytea, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint,
   OUT o_back bigint[], OUT o_busy bigint[])
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '1500ms'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE
@@ -165,7 +165,7 @@ COMMENT ON FUNCTION analysis.release IS
 CREATE OR REPLACE FUNCTION analysis.disclaim(p_shard smallint, p_worker bytea, p_lease bigint, p_count int)
 RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '1500ms'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE

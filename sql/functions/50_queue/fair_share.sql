@@ -317,7 +317,7 @@ CREATE OR REPLACE FUNCTION analysis.tick(
   p_shard smallint, p_lanes smallint[], p_vt bigint[], p_ends boolean DEFAULT false)
 RETURNS TABLE (o_lane smallint, o_scan_from bigint, o_now_vt bigint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 SET enable_bitmapscan = off SET lock_timeout = '100ms'
 AS $$
@@ -382,7 +382,7 @@ COMMENT ON FUNCTION analysis.tick IS
 -- steps over every dead row that vacuum has not removed.
 CREATE OR REPLACE FUNCTION analysis.sweep(p_shard smallint) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 SET enable_bitmapscan = off SET lock_timeout = '500ms'
 AS $$

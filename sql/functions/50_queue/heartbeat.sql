@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION analysis.heartbeat(
   p_version text, p_in_flight int)
 RETURNS SETOF bigint
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE

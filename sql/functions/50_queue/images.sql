@@ -32,7 +32,7 @@ RETURNS TABLE (
   o_image bigint, o_bytes bytea, o_sha256 bytea, o_encrypted_by bigint, o_wrapped_key bytea,
   o_user_sha256 bytea, o_user bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off
 SET enable_memoize = off
 AS $$
@@ -83,7 +83,7 @@ RETURNS TABLE (
   o_image_period smallint, o_image bigint, o_bytes bytea, o_sha256 bytea, o_encrypted_by bigint,
   o_wrapped_key bytea, o_user_sha256 bytea, o_user bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off
 SET enable_memoize = off
 AS $$
@@ -189,7 +189,7 @@ END $$;
 -- image.
 CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint)
 RETURNS TABLE (o_encrypted_by bigint, o_images bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN QUERY SELECT k.encrypted_by, count(*) FROM analysis.image k WHERE k.shard = p_shard
   GROUP BY k.encrypted_by;
@@ -233,7 +233,7 @@ CREATE OR REPLACE FUNCTION analysis.images_to_rewrap(
 RETURNS TABLE (
   o_image bigint, o_row_id text, o_encrypted_by bigint, o_wrapped_key bytea, o_sha256 bytea,
   o_user_sha256 bytea)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 BEGIN
@@ -260,7 +260,7 @@ CREATE OR REPLACE FUNCTION analysis.rewrap_images(
   p_shard smallint, p_period smallint, p_images bigint[], p_row_ids text[], p_before bytea[], p_key bigint,
   p_after bytea[])
 RETURNS int
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE

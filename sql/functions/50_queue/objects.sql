@@ -31,7 +31,7 @@ $$;
 CREATE OR REPLACE FUNCTION analysis.submit_objects(
   p_shard smallint, p_jobs analysis.submissions, p_images bytea[], p_max_attempts smallint)
 RETURNS analysis.submit_answer[]
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off AS $$
 DECLARE
   v_count int := coalesce(cardinality(p_jobs."user"), 0);
@@ -76,7 +76,7 @@ $$;
 -- row.
 CREATE OR REPLACE FUNCTION analysis.image_objects(p_shard smallint, p_period smallint, p_images bigint[])
 RETURNS TABLE (o_image bigint, o_object text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 BEGIN
   PERFORM analysis.require_argument(
@@ -96,7 +96,7 @@ COMMENT ON FUNCTION analysis.image_objects IS
 -- and by their keys. None that an image names is among them.
 CREATE OR REPLACE FUNCTION analysis.lost_objects(p_gone text[], p_after text, p_limit int)
 RETURNS SETOF text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 BEGIN
   PERFORM analysis.require_argument(
@@ -120,7 +120,7 @@ COMMENT ON FUNCTION analysis.lost_objects IS
 -- Those of some objects that no image names. Of an object that was written lately that says nothing: its
 -- submit may not be committed yet.
 CREATE OR REPLACE FUNCTION analysis.unnamed_objects(p_keys text[]) RETURNS SETOF text
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 BEGIN
   PERFORM analysis.require_argument(
@@ -138,7 +138,7 @@ COMMENT ON FUNCTION analysis.unnamed_objects IS
 CREATE OR REPLACE FUNCTION analysis.objects_compared(
   p_after text, p_upto text, p_keys text[], p_bytes int[], p_limit int)
 RETURNS TABLE (o_trouble text, o_object text, o_image bigint, o_period smallint, o_count bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 BEGIN
   PERFORM analysis.require_argument(
@@ -172,7 +172,7 @@ COMMENT ON FUNCTION analysis.objects_compared IS
 CREATE OR REPLACE FUNCTION analysis.images_to_move(
   p_shard smallint, p_period smallint, p_after bigint, p_out boolean, p_limit int)
 RETURNS TABLE (o_image bigint, o_bytes bytea, o_object text, o_sha256 bytea, o_byte_count int)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 BEGIN
   RETURN QUERY
@@ -187,7 +187,7 @@ END $$;
 -- how many.
 CREATE OR REPLACE FUNCTION analysis.move_images(
   p_shard smallint, p_period smallint, p_images bigint[], p_keys text[], p_bytes bytea[]) RETURNS int
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '10s'
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
 SET enable_seqscan = off AS $$
 DECLARE
   v_count int := 0;

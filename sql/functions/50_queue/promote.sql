@@ -6,7 +6,7 @@
 -- next users are given a turn beside: a few jobs each, whatever others have due before them.
 CREATE OR REPLACE FUNCTION analysis.promote(p_shard smallint, p_limit int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 SET enable_bitmapscan = off SET lock_timeout = '500ms'
 AS $$

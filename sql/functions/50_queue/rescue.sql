@@ -103,7 +103,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.rescue(p_shard smallint, p_limit int, p_grace_ms int DEFAULT 15000)
 RETURNS TABLE (o_leases int, o_requeued int, o_dead int)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE

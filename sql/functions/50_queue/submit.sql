@@ -657,7 +657,7 @@ CREATE OR REPLACE FUNCTION analysis.submit(
   p_wrapped_key bytea[])
 RETURNS TABLE (
   o_index int, o_outcome text, o_reason text, o_job bigint, o_period smallint, o_limit int, o_used int)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 SET lock_timeout = '10s' AS $$
 DECLARE

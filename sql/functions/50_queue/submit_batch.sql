@@ -123,7 +123,7 @@ CREATE OR REPLACE FUNCTION analysis.submit_in_batch(
 RETURNS TABLE (
   o_index int, o_outcome text, o_reason text, o_job bigint, o_period smallint, o_limit int, o_used int,
   o_woken boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '10s' AS $$
 DECLARE
   v_user text[] := analysis.composed(p_jobs."user");
@@ -190,7 +190,7 @@ $$;
 CREATE OR REPLACE FUNCTION analysis.billed_before(
   p_shard smallint, p_user text[], p_kind smallint[], p_key text[], p_sha256 bytea[])
 RETURNS TABLE (o_index int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();

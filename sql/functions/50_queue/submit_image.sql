@@ -79,7 +79,7 @@ CREATE OR REPLACE FUNCTION analysis.submit_object(
   p_priority text DEFAULT 'normal', p_at timestamptz DEFAULT NULL, p_encrypted_by bigint DEFAULT NULL,
   p_wrapped_key bytea DEFAULT NULL)
 RETURNS TABLE (outcome text, reason text, job_id bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_shard smallint := analysis.shard_of(p_user);
   v_store record := analysis.image_store();
@@ -252,7 +252,7 @@ CREATE OR REPLACE FUNCTION analysis.submit_images(
   p_priorities text[] DEFAULT NULL, p_at timestamptz[] DEFAULT NULL, p_expires timestamptz[] DEFAULT NULL,
   p_errors boolean DEFAULT false, p_batch bigint DEFAULT NULL, p_references text[] DEFAULT NULL)
 RETURNS TABLE ("position" int, outcome text, reason text, argument text, job_id bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_count int := coalesce(cardinality(p_users), 0);
   v_judged record;

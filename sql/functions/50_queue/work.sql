@@ -60,7 +60,7 @@ RETURNS TABLE (
   o_refunds boolean,
   o_held int, o_lost boolean, o_turns text[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 SET enable_bitmapscan = off
 AS $$

@@ -65,7 +65,7 @@ END $$;
 -- looked at.
 CREATE OR REPLACE FUNCTION analysis.list_batches(p_batch bigint, p_before bigint, p_limit int, p_looks int)
 RETURNS TABLE (o_batch bigint, o_name text, o_created_at timestamptz, o_login name, o_refused int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_submitters smallint[] := analysis.own_submitters(analysis.job_readers());
@@ -291,7 +291,7 @@ RETURNS TABLE (
   o_batch bigint, o_jobs bigint, o_succeeded bigint, o_dead bigint, o_cancelled bigint, o_lately bigint,
   o_last_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_mergejoin = off
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_mergejoin = off
 AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -377,7 +377,7 @@ END $$;
 -- Why jobs of a batch in one shard are dead, the most frequent cause first, with the last job of each.
 CREATE OR REPLACE FUNCTION analysis.batch_causes(p_shard smallint, p_batch bigint, p_limit int)
 RETURNS TABLE (o_class text, o_code text, o_count bigint, o_job bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -446,7 +446,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.find_jobs(
   p_shard smallint, p_filter jsonb, p_before_period smallint, p_before_job bigint, p_limit int, p_looks int)
 RETURNS SETOF analysis.listed_job
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 DECLARE
   v_filter analysis.job_filter := jsonb_populate_record(NULL::analysis.job_filter, p_filter);

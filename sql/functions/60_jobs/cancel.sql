@@ -141,7 +141,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.cancel(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE

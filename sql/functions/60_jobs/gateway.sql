@@ -41,7 +41,7 @@ RETURNS TABLE (
   o_user_id bigint, o_user text, o_name text, o_email text, o_plan text, o_plan_name text, o_limit int,
   o_used int, o_remaining int, o_month text, o_month_start timestamptz, o_zone text, o_subscription text,
   o_token int)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_token record := analysis.known_token(p_shard, p_token);
@@ -104,7 +104,7 @@ CREATE OR REPLACE FUNCTION analysis.gateway_submit(
   p_key text, p_encrypted_by bigint, p_wrapped_key bytea)
 RETURNS TABLE (
   o_outcome text, o_reason text, o_job bigint, o_limit int, o_used int, o_woken boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
 BEGIN
@@ -148,7 +148,7 @@ CREATE OR REPLACE FUNCTION analysis.gateway_states(p_shard smallint, p_token byt
 RETURNS TABLE (
   o_job bigint, o_state text, o_reason text, o_message text, o_attempts int, o_max_attempts int,
   o_created_at timestamptz, o_run_at timestamptz, o_failed_at timestamptz, o_finished_at timestamptz)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
 BEGIN
@@ -167,7 +167,7 @@ COMMENT ON FUNCTION analysis.gateway_states IS
 -- for the index of users: see make_partition.
 CREATE OR REPLACE FUNCTION analysis.gateway_jobs(p_shard smallint, p_token bytea)
 RETURNS TABLE (o_job bigint, o_kind text, o_state text, o_created_at timestamptz)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
 BEGIN
@@ -196,7 +196,7 @@ CREATE OR REPLACE FUNCTION analysis.gateway_ended(p_shard smallint, p_tokens byt
 RETURNS TABLE (
   o_job bigint, o_state text, o_reason text, o_message text, o_attempts int, o_finished_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 BEGIN
@@ -229,7 +229,7 @@ COMMENT ON FUNCTION analysis.gateway_ended IS
 CREATE OR REPLACE FUNCTION analysis.readable_jobs(p_shard smallint, p_users bigint[], p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_user bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 BEGIN
@@ -249,7 +249,7 @@ END $$;
 -- its token's user's and has an analysis.
 CREATE OR REPLACE FUNCTION analysis.gateway_open_results(p_shard smallint, p_tokens bytea[], p_jobs bigint[])
 RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_users bigint[];
   v_jobs bigint[];
@@ -295,7 +295,7 @@ $$;
 -- as it is needed.
 CREATE OR REPLACE FUNCTION analysis.history_of(
   p_shard smallint, p_user_id bigint, p_before bigint, p_limit int) RETURNS bigint[]
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_period smallint := 32767;
   v_finished timestamptz := 'infinity';
@@ -325,7 +325,7 @@ END $$;
 -- Records that a page of the user's own history is read; see history_of.
 CREATE OR REPLACE FUNCTION analysis.gateway_open_history(
   p_shard smallint, p_token bytea, p_before bigint, p_limit int) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
   v_jobs bigint[] := analysis.history_of(p_shard, v_token.o_user_id, p_before, p_limit);
@@ -348,7 +348,7 @@ RETURNS TABLE (
   o_finished_at timestamptz, o_answered_at timestamptz, o_serious boolean, o_consult boolean,
   o_conditions jsonb, o_endpoint text, o_model text, o_version text, o_attempt int, o_call_ms int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 BEGIN
@@ -379,7 +379,7 @@ RETURNS TABLE (
   o_job bigint, o_user_id bigint, o_kind text, o_analysis text, o_created_at timestamptz,
   o_finished_at timestamptz, o_answered_at timestamptz, o_serious boolean, o_consult boolean,
   o_conditions jsonb, o_endpoint text, o_model text, o_version text, o_attempt int, o_call_ms int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_detail jsonb := analysis.require_reading('read_result', NULL, p_reading);
 BEGIN

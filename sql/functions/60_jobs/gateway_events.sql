@@ -111,7 +111,7 @@ CREATE OR REPLACE FUNCTION analysis.gateway_events(
 RETURNS TABLE (
   o_place int, o_cursor text, o_event text, o_number bigint, o_state text, o_role text, o_person text,
   o_at timestamptz)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();

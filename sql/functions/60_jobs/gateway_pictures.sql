@@ -28,7 +28,7 @@ END $$;
 -- removed.
 CREATE OR REPLACE FUNCTION analysis.gateway_open_picture(p_shard smallint, p_token bytea, p_job bigint)
 RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
@@ -51,7 +51,7 @@ CREATE OR REPLACE FUNCTION analysis.gateway_picture(
 RETURNS TABLE (
   o_image bigint, o_bytes bytea, o_sha256 bytea, o_unsanitized boolean, o_encrypted_by bigint,
   o_wrapped_key bytea, o_user_sha256 bytea, o_object text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);

@@ -107,7 +107,7 @@ CREATE OR REPLACE FUNCTION analysis.gateway_sessions(p_shard smallint, p_token b
 RETURNS TABLE (
   o_session int, o_label text, o_is_own boolean, o_began_at timestamptz, o_last_used_on text,
   o_ends_at timestamptz)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
 BEGIN

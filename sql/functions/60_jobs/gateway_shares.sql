@@ -69,7 +69,7 @@ CREATE OR REPLACE FUNCTION analysis.gateway_share_list(p_shard smallint, p_token
 RETURNS TABLE (
   o_share bigint, o_role text, o_user text, o_clinician text, o_carer text, o_state text,
   o_requested_at timestamptz, o_accepted_at timestamptz, o_expires_at timestamptz, o_revoked_at timestamptz)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
   v_now timestamptz := clock_timestamp();
@@ -134,7 +134,7 @@ END $$;
 -- Who shares with the user of a token.
 CREATE OR REPLACE FUNCTION analysis.gateway_shared(p_shard smallint, p_token bytea)
 RETURNS TABLE (o_share bigint, o_user text, o_accepted_at timestamptz, o_expires_at timestamptz)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
 BEGIN
@@ -153,7 +153,7 @@ COMMENT ON FUNCTION analysis.gateway_shared IS
 -- nothing to be read.
 CREATE OR REPLACE FUNCTION analysis.gateway_open_shared(
   p_shard smallint, p_token bytea, p_share bigint, p_before bigint, p_limit int) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
   v_share analysis.share;
@@ -184,7 +184,7 @@ RETURNS TABLE (
   o_job bigint, o_user_id bigint, o_kind text, o_analysis text, o_created_at timestamptz,
   o_finished_at timestamptz, o_answered_at timestamptz, o_serious boolean, o_consult boolean,
   o_conditions jsonb, o_endpoint text, o_model text, o_version text, o_attempt int, o_call_ms int)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
   v_detail jsonb := analysis.require_reading('read_result', NULL, p_reading);

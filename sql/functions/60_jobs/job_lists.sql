@@ -195,7 +195,7 @@ RETURNS TABLE (
   o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text,
   o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz,
   o_attempts int, o_source_name text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
 SET enable_mergejoin = off AS $$
 DECLARE
@@ -320,7 +320,7 @@ RETURNS TABLE (
   o_created_at timestamptz, o_attempts smallint, o_class text, o_code text, o_status smallint,
   o_message text, o_source_name text, o_worker bigint, o_host text, o_pid int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
@@ -367,7 +367,7 @@ COMMENT ON FUNCTION analysis.list_dead IS
 CREATE OR REPLACE FUNCTION analysis.deaths_of(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_class text, o_code text, o_status smallint, o_start text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
@@ -429,7 +429,7 @@ RETURNS TABLE (
   o_state text, o_is_all boolean, o_class text, o_code text, o_status smallint, o_start text, o_count int,
   o_first_at timestamptz, o_last_at timestamptz, o_job bigint, o_message text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -474,7 +474,7 @@ CREATE OR REPLACE FUNCTION analysis.job_holder(p_shard smallint, p_job bigint)
 RETURNS TABLE (
   o_worker bigint, o_deadline timestamptz, o_host text, o_pid int, o_version text, o_started_at timestamptz,
   o_silent_seconds float8, o_endpoints text[])
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_shared bigint[] := analysis.users_shared(v_seen, p_shard);

@@ -8,7 +8,7 @@ RETURNS TABLE (
   o_max_attempts int, o_created_at timestamptz, o_run_at timestamptz, o_failed_at timestamptz,
   o_finished_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 BEGIN
@@ -63,7 +63,7 @@ CREATE OR REPLACE FUNCTION analysis.job_state(p_user text, p_job bigint)
 RETURNS TABLE (
   state text, reason text, message text, attempts int, max_attempts int, created_at timestamptz,
   run_at timestamptz, failed_at timestamptz, finished_at timestamptz)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_shard smallint := analysis.shard_of(p_user);

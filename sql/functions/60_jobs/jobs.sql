@@ -30,7 +30,7 @@ DROP FUNCTION IF EXISTS analysis.locate_of(smallint, bigint[], smallint);
 CREATE OR REPLACE FUNCTION analysis.locate_of(p_shard smallint, p_jobs bigint[], p_submitters smallint[])
 RETURNS TABLE (o_job bigint, o_period smallint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 BEGIN
@@ -65,7 +65,7 @@ COMMENT ON FUNCTION analysis.locate IS
 CREATE OR REPLACE FUNCTION analysis.attempts_of(p_shard smallint, p_job bigint)
 RETURNS SETOF analysis.attempt_error
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 BEGIN
@@ -140,7 +140,7 @@ RETURNS TABLE (
   o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz, o_attempts smallint,
   o_source_name text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_custom_plan AS $$
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_shared bigint[] := analysis.users_shared(v_seen, p_shard);
@@ -160,7 +160,7 @@ COMMENT ON FUNCTION analysis.jobs_shown IS
 CREATE OR REPLACE FUNCTION analysis.jobs_ended(p_shard smallint, p_period smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_state text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -188,7 +188,7 @@ COMMENT ON FUNCTION analysis.jobs_ended IS
 -- How many jobs of a shard are dead, and how many units are to be refunded. Counting stops at p_limit.
 CREATE OR REPLACE FUNCTION analysis.dead_counts(p_shard smallint, p_limit int)
 RETURNS TABLE (o_dead int, o_refunds int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
@@ -218,7 +218,7 @@ COMMENT ON FUNCTION analysis.dead_counts IS
 -- Why jobs have died since a moment, the most frequent cause first, with the last job of each.
 CREATE OR REPLACE FUNCTION analysis.dead_causes(p_since timestamptz, p_limit int)
 RETURNS TABLE (o_class text, o_code text, o_count bigint, o_job bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN

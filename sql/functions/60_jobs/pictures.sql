@@ -52,7 +52,7 @@ END $$;
 -- Records that the picture of a job is read, and answers what picture_of asks for once that is committed.
 -- NULL: there is no such job, or none that the caller may see, or its image has been removed.
 CREATE OR REPLACE FUNCTION analysis.open_picture(p_shard smallint, p_job bigint) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 BEGIN
   RETURN (
@@ -68,7 +68,7 @@ CREATE OR REPLACE FUNCTION analysis.picture_of(p_shard smallint, p_job bigint, p
 RETURNS TABLE (
   o_image bigint, o_bytes bytea, o_sha256 bytea, o_unsanitized boolean, o_encrypted_by bigint,
   o_wrapped_key bytea, o_user_sha256 bytea, o_object text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 BEGIN
   PERFORM analysis.require_reading('read_image', 'job:' || p_job, p_reading);

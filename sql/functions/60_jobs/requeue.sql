@@ -188,7 +188,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.retry_dead(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text, o_period smallint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE
@@ -333,7 +333,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.uncancel(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text, o_period smallint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE

@@ -5,7 +5,7 @@
 -- none of them, or the user is of no clinic that the caller sees and does not share with the login either.
 -- The entry names the share, where there is one. Results of persons who were erased tell nothing.
 CREATE OR REPLACE FUNCTION analysis.open_results(p_user text, p_jobs bigint[]) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -53,7 +53,7 @@ CREATE OR REPLACE FUNCTION analysis.results_of(p_user text, p_reading text) RETU
   serious boolean, consult boolean, endpoint_serious boolean, endpoint_consult boolean,
   condition_count smallint, conditions jsonb, endpoint text, model text, version text,
   attempt smallint, calls smallint, call_ms int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());

@@ -73,7 +73,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.add_review(
   p_shard smallint, p_job bigint, p_verdict text, p_instead text, p_comment text,
   OUT o_version smallint, OUT o_before text, OUT o_before_instead text, OUT o_comment smallint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '5s' AS $$
 DECLARE
   v_verdict smallint := analysis.verdict_of(p_verdict);
@@ -150,7 +150,7 @@ CREATE OR REPLACE FUNCTION analysis.reviews_of(p_user text, p_reading text)
 RETURNS TABLE (
   o_job bigint, o_at timestamptz, o_by text, o_version smallint, o_verdict text, o_instead text,
   o_replaced_at timestamptz, o_number smallint, o_comment text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_shard smallint := analysis.shard_of(p_user);
@@ -205,7 +205,7 @@ CREATE OR REPLACE FUNCTION analysis.list_reviews(
 RETURNS TABLE (
   o_job bigint, o_period smallint, o_user text, o_verdict text, o_instead text, o_version smallint,
   o_by text, o_at timestamptz, o_comments bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -344,7 +344,7 @@ CREATE OR REPLACE FUNCTION analysis.review_queue(
 RETURNS TABLE (
   o_job bigint, o_user text, o_clinic text, o_kind smallint, o_condition text, o_confidence float8,
   o_band smallint, o_normal boolean, o_serious boolean, o_at timestamptz, o_left bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
@@ -384,7 +384,7 @@ COMMENT ON FUNCTION analysis.review_queue IS
 -- and the conditions of newest_analyses, of whom the caller sees; at most 500 of each.
 CREATE OR REPLACE FUNCTION analysis.review_choices(p_shard smallint, p_reading text)
 RETURNS TABLE (o_clinic text, o_kind smallint, o_condition text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE

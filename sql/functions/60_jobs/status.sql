@@ -71,7 +71,7 @@ RETURNS TABLE (
   o_shard smallint, o_lane smallint, o_waiting bigint, o_is_exact boolean, o_in_flight int,
   o_scheduled int, o_oldest_seconds float8, o_next_run timestamptz, o_counted_seconds float8)
 LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
   WITH shards AS MATERIALIZED (
     SELECT s.shard, c.counted_at
     FROM (
@@ -105,7 +105,7 @@ COMMENT ON FUNCTION analysis.status_of_queue IS
 -- clinics has their own counted.
 CREATE OR REPLACE FUNCTION analysis.status_of_deaths(p_limit int)
 RETURNS TABLE (o_shard smallint, o_dead int, o_refunds int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_sees_all boolean := analysis.clinics_seen(analysis.caller()) IS NULL;
 BEGIN
@@ -171,7 +171,7 @@ $$;
 CREATE OR REPLACE FUNCTION analysis.jobs_by_state()
 RETURNS TABLE (o_state text, o_count bigint, o_is_all boolean, o_is_about boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -233,7 +233,7 @@ COMMENT ON FUNCTION analysis.done_rates IS
 CREATE OR REPLACE FUNCTION analysis.queue_past(p_seconds int, p_parts int)
 RETURNS TABLE (
   o_at timestamptz, o_waiting float8, o_in_flight float8, o_done float8, o_dead float8, o_retried float8)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   WITH asked AS MATERIALIZED (
     SELECT date_bin('1 minute', clock_timestamp(), '2000-01-01 00:00:00+00') AS now, a.parts,
       greatest(least(p_seconds, 172800), 60)::float8 / a.parts AS width
@@ -263,7 +263,7 @@ COMMENT ON FUNCTION analysis.queue_past IS
 -- asked once a minute at most.
 CREATE OR REPLACE FUNCTION analysis.month_totals()
 RETURNS TABLE (o_refused bigint, o_closed_at timestamptz, o_webhooks_off bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_month smallint := analysis.period_of(clock_timestamp(), 'UTC');
@@ -348,7 +348,7 @@ $$;
 -- The same of the whole queue: of a type of which jobs wait and none are run; else of one of which jobs are
 -- run. Whoever shows the queue shows this: status, batches watch, doctor, the dashboard and the metrics.
 CREATE OR REPLACE FUNCTION analysis.queue_state() RETURNS TABLE (o_state text, o_why text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   WITH waiting AS MATERIALIZED (
     SELECT DISTINCT analysis.kind_of(q.lane) AS kind
     FROM analysis.lane_count q
@@ -377,7 +377,7 @@ COMMENT ON FUNCTION analysis.queue_state IS
 -- seconds, of queues of millions too.
 CREATE OR REPLACE FUNCTION analysis.backlog() RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
   WITH bound AS MATERIALIZED (SELECT greatest(4000 / analysis.setting_value('shards')::int, 1) AS each),
   pauses AS MATERIALIZED (SELECT * FROM analysis.pauses_in_force()),
   queue AS MATERIALIZED (
@@ -404,7 +404,7 @@ COMMENT ON FUNCTION analysis.backlog IS
 -- The whole queue as one JSON object, all of one moment: what waits and runs, who works on it, and what is
 -- paused. Where no worker keeps counts, counting stops at p_limit, in each lane of each shard.
 CREATE OR REPLACE FUNCTION analysis.queue_overview(p_limit int) RETURNS jsonb
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   WITH queue AS MATERIALIZED (SELECT * FROM analysis.status_of_queue(p_limit)),
   lanes AS (
     SELECT q.o_lane AS lane, sum(q.o_waiting) AS waiting, bool_and(q.o_is_exact) AS "isExact",

@@ -440,7 +440,7 @@ CREATE OR REPLACE FUNCTION analysis.watch(
   p_periods smallint[], p_jobs bigint[], p_places smallint[], p_ahead int, p_limit int)
 RETURNS SETOF analysis.watched
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE

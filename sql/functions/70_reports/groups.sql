@@ -108,7 +108,7 @@ CREATE OR REPLACE FUNCTION analysis.usage_groups(
 RETURNS TABLE (
   o_group text, o_label text, o_users bigint, o_used bigint, o_analysed bigint, o_open bigint,
   o_failed bigint, o_cancelled bigint, o_calls bigint, o_is_sum boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_custom_plan SET enable_partitionwise_join = on SET work_mem = '64MB' AS $$
 DECLARE
   v_clinics int[] := analysis.clinics_seen(analysis.caller());

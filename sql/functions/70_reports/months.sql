@@ -23,7 +23,7 @@ CREATE OR REPLACE FUNCTION analysis.list_months(p_now timestamptz)
 RETURNS TABLE (
   o_period smallint, o_state text, o_due_at timestamptz, o_closed_at timestamptz, o_lines bigint,
   o_is_priced boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_now timestamptz := coalesce(p_now, now());
   v_running smallint := analysis.period_of(v_now, coalesce(analysis.setting_value('zone'), 'UTC'));
@@ -63,7 +63,7 @@ COMMENT ON FUNCTION analysis.list_months IS
 -- Those that are due, for every login: until they are closed nobody is billed by them.
 CREATE OR REPLACE FUNCTION analysis.months_due(p_now timestamptz)
 RETURNS TABLE (o_period smallint, o_due_at timestamptz)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT m.o_period, m.o_due_at FROM analysis.list_months(p_now) m WHERE m.o_state = 'due' ORDER BY 1
 $$;
 COMMENT ON FUNCTION analysis.months_due IS
@@ -75,7 +75,7 @@ COMMENT ON FUNCTION analysis.months_due IS
 CREATE OR REPLACE FUNCTION analysis.preview_closing(p_period smallint, p_now timestamptz)
 RETURNS TABLE (
   o_users bigint, o_active bigint, o_used bigint, o_over bigint, o_adjustments bigint, o_adjusted bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM analysis.require_argument(
     p_period BETWEEN 24000 AND 32399, 'a month that is closed is of the years 2000 to 2699');

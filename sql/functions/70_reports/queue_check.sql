@@ -4,7 +4,7 @@
 -- the lowest numbers first, and with each how many there are. Only of users whom the caller may see.
 CREATE OR REPLACE FUNCTION analysis.lost_jobs(p_shard smallint, p_period smallint, p_limit int)
 RETURNS TABLE (o_job bigint, o_user text, o_created_at timestamptz, o_count bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_custom_plan SET enable_nestloop = off SET work_mem = '64MB'
 AS $$
 DECLARE
@@ -245,7 +245,7 @@ $$;
 -- some clinics only gets the rows of their users, and none that has no user.
 CREATE OR REPLACE FUNCTION analysis.broken_invariants()
 RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT b.*
   FROM (
     SELECT p.* FROM analysis.broken_places() p

@@ -5,7 +5,7 @@
 -- call it.
 CREATE OR REPLACE FUNCTION analysis.jobs_without_result(p_shard smallint, p_period smallint)
 RETURNS TABLE (job_id bigint)
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 10000 SET jit = off SET plan_cache_mode = force_custom_plan
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 10000 SET plan_cache_mode = force_custom_plan
 SET enable_hashjoin = off SET enable_nestloop = off SET max_parallel_workers_per_gather = 0 AS $$
 BEGIN
   RETURN QUERY
@@ -23,7 +23,7 @@ END $$;
 -- of which jobs have been removed cannot be recounted: it was stated before.
 CREATE OR REPLACE FUNCTION analysis.usage_differences(p_shard smallint, p_period smallint)
 RETURNS TABLE (o_user text, o_used int, o_pending int, o_analysed int, o_open int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());

@@ -171,7 +171,7 @@ RETURNS TABLE (
   plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, open bigint, failed bigint,
   cancelled bigint, refunded bigint, refused bigint, calls bigint, last_reset timestamptz,
   last_reset_local timestamp)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' SET enable_mergejoin = off AS $$
 DECLARE
   v_clinics int[] := analysis.clinics_seen(analysis.caller());
@@ -219,7 +219,7 @@ RETURNS TABLE (
   plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, failed bigint,
   cancelled bigint, refunded bigint, refused bigint, calls bigint, last_reset timestamptz,
   last_reset_local timestamp)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT l.line, l.for_period, l.shard, l.user_id, l.user_ref, l.zone, l.plan, l.plan_name, l.monthly_limit,
     l.used, l.over, l.analysed, l.failed, l.cancelled, l.refunded, l.refused, l.calls, l.last_reset,
     l.last_reset_local
@@ -232,7 +232,7 @@ COMMENT ON FUNCTION analysis.usage_report IS
 -- Jobs of a month that have neither a result nor died: the units taken and not refunded, less the results.
 -- Counted so because the tables in which jobs wait are not to be counted.
 CREATE OR REPLACE FUNCTION analysis.open_jobs(p_period smallint) RETURNS bigint
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
@@ -390,7 +390,7 @@ RETURNS TABLE (
   throat bigint, ear bigint, serious bigint, consult bigint, without_condition bigint,
   normal bigint, green bigint, yellow bigint, orange bigint, red bigint)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET jit = off SET plan_cache_mode = force_custom_plan AS $$
+SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_least int := analysis.least_persons();
@@ -476,7 +476,7 @@ COMMENT ON FUNCTION analysis.open_analyses IS
 CREATE OR REPLACE FUNCTION analysis.report_conditions(p_period smallint, p_reading text)
 RETURNS TABLE (
   id text, name text, normal boolean, green bigint, yellow bigint, orange bigint, red bigint, total bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_least int := analysis.least_persons();
@@ -538,7 +538,7 @@ RETURNS TABLE (
   analysis_id text, endpoint text, model text, answered_at timestamptz, answered_local timestamp,
   finished_at timestamptz,
   finished_local timestamp)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -613,7 +613,7 @@ END $$;
 -- its grace is not over, or its number is none that the programs know (the years 2000 to 2699). Answers
 -- whether this call closed it, and records it then. p_now is for tests; callers leave it out.
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
-RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '10s' AS $$
 DECLARE
   v_since timestamptz;                 -- when the last month was closed
@@ -703,7 +703,7 @@ RETURNS TABLE (
   serious bigint, consult bigint, without_condition bigint, normal bigint, green bigint, yellow bigint,
   orange bigint,
   red bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());

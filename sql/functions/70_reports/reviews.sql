@@ -100,7 +100,7 @@ CREATE OR REPLACE FUNCTION analysis.agreement_report(p_from smallint, p_to small
 RETURNS TABLE (
   o_row text, o_id text, o_name text, o_normal boolean, o_band smallint, o_agree bigint, o_disagree bigint,
   o_unsure bigint, o_persons bigint, o_agreement float8, o_low float8, o_high float8, o_hidden boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   -- Asked once: where they stood in the statement they would be for each review.
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -130,7 +130,7 @@ CREATE OR REPLACE FUNCTION analysis.calibration_report(p_from smallint, p_to sma
 RETURNS TABLE (
   o_tenth int, o_confidence float8, o_agree bigint, o_disagree bigint, o_unsure bigint, o_persons bigint,
   o_agreement float8, o_low float8, o_high float8, o_error float8, o_hidden boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   -- Asked once: where they stood in the statement they would be for each review.
   v_seen int[] := analysis.clinics_seen(analysis.caller());

@@ -94,7 +94,7 @@ RETURNS TABLE (
   shard smallint, user_id bigint, clinic_id int, segment smallint, starts timestamptz, ends timestamptz,
   starts_local timestamp, ends_local timestamp, plan text, plan_name text, monthly_limit bigint, units bigint,
   over bigint, price numeric, amount numeric, currency text)
-LANGUAGE plpgsql STABLE ROWS 100000 SET jit = off SET plan_cache_mode = force_custom_plan AS $$
+LANGUAGE plpgsql STABLE ROWS 100000 SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
   RETURN QUERY
   WITH parts AS MATERIALIZED (

@@ -56,7 +56,7 @@ RETURNS TABLE (
   o_user text, o_for_period smallint, o_zone text, o_starts timestamptz, o_ends timestamptz,
   o_starts_local timestamp, o_ends_local timestamp, o_plan text, o_plan_name text, o_limit bigint,
   o_units bigint, o_over bigint, o_price text, o_amount text, o_currency text, o_reason text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_clinic int;
   v_shard smallint;
@@ -113,7 +113,7 @@ CREATE OR REPLACE FUNCTION analysis.statement_totals(
 RETURNS TABLE (
   o_number text, o_holder text, o_closed boolean, o_at timestamptz, o_at_local timestamp, o_zone text,
   o_currency text, o_lines bigint, o_units bigint, o_over bigint, o_amount text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_clinic int;
   v_user bigint;
@@ -167,7 +167,7 @@ CREATE OR REPLACE FUNCTION analysis.statement_letterhead(p_period smallint, p_cl
 RETURNS TABLE (
   o_kind text, o_address text, o_product text, o_logo bytea, o_logo_width int, o_logo_height int,
   o_pharmacy_logo bytea, o_pharmacy_logo_width int, o_pharmacy_logo_height int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_clinic int := (SELECT h.o_clinic FROM analysis.statement_holder(p_clinic, NULL) h);
   v_is_closed boolean := EXISTS (
@@ -238,7 +238,7 @@ END $$;
 -- some ended; no row where there are none at all.
 CREATE OR REPLACE FUNCTION analysis.statement_days(p_period smallint, p_clinic text)
 RETURNS TABLE (o_day text, o_analyses bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_clinic int := (SELECT h.o_clinic FROM analysis.statement_holder(p_clinic, NULL) h);
   v_closed boolean := EXISTS (
@@ -291,7 +291,7 @@ COMMENT ON FUNCTION analysis.open_statement IS
 CREATE OR REPLACE FUNCTION analysis.statement_conditions(p_period smallint, p_clinic text, p_reading text)
 RETURNS TABLE (
   o_id text, o_name text, o_normal boolean, o_green bigint, o_yellow bigint, o_orange bigint, o_red bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_clinic int := (SELECT h.o_clinic FROM analysis.statement_holder(p_clinic, NULL) h);
   v_seen int[] := analysis.clinics_seen(analysis.caller());

@@ -80,7 +80,7 @@ RETURNS TABLE (
   over bigint, analysed bigint, open bigint, failed bigint, cancelled bigint, refunded bigint, refused bigint,
   calls bigint, last_reset timestamptz, last_reset_local timestamp, part smallint, clinic text, units bigint,
   price text, amount text, currency text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' AS $$
 DECLARE
   v_clinics int[] := analysis.clinics_seen(analysis.caller());

@@ -245,7 +245,7 @@ CREATE OR REPLACE FUNCTION analysis.erase_part(
 RETURNS TABLE (
   o_user bigint, o_period smallint, o_job bigint, o_cancelled bigint, o_images bigint, o_image_bytes bigint,
   o_results bigint, o_dead bigint, o_attempts bigint, o_jobs bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '20s' AS $$
 DECLARE
   v_job bigint[];
@@ -386,7 +386,7 @@ RETURNS TABLE (
   o_user bigint, o_open bigint, o_cancelled bigint, o_profile bigint, o_images bigint, o_image_bytes bigint,
   o_results bigint, o_dead bigint, o_attempts bigint, o_jobs bigint, o_keys bigint, o_lines bigint,
   o_photo text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '20s' AS $$
 DECLARE
   v_job bigint[];

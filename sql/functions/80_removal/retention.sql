@@ -57,7 +57,7 @@ DROP FUNCTION IF EXISTS analysis.is_stated(smallint, timestamptz, boolean);
 -- The months of which something is past its time and stays, since nobody has closed them though they could be
 -- closed; the oldest first.
 CREATE OR REPLACE FUNCTION analysis.unclosed_months(p_now timestamptz) RETURNS TABLE (o_period smallint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN QUERY
   SELECT k.period
@@ -144,7 +144,7 @@ $$;
 CREATE OR REPLACE FUNCTION analysis.purge_month(
   p_period smallint, p_now timestamptz, p_dry boolean, p_images bigint)
 RETURNS TABLE (o_gone boolean, o_rows bigint, o_bytes bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '200ms'
 AS $$
 DECLARE

@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION analysis.purge_usage(
   p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
 RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '2s' AS $$
 DECLARE
   v_until timestamptz := analysis.kept_until('keep_usage', p_now);
@@ -54,7 +54,7 @@ COMMENT ON FUNCTION analysis.purge_usage IS
 CREATE OR REPLACE FUNCTION analysis.purge_events(
   p_shard smallint, p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
 RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '2s' AS $$
 BEGIN
   PERFORM analysis.refuse_repeatable_read();
@@ -74,7 +74,7 @@ COMMENT ON FUNCTION analysis.purge_events IS
 CREATE OR REPLACE FUNCTION analysis.purge_audit(
   p_limit int, p_now timestamptz, p_dry boolean, p_through bigint)
 RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_clock timestamptz := clock_timestamp();
   v_until timestamptz := analysis.kept_until('keep_audit', p_now);

@@ -101,7 +101,7 @@ CREATE OR REPLACE FUNCTION analysis.purge_images(
   p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
@@ -166,7 +166,7 @@ CREATE OR REPLACE FUNCTION analysis.purge_results(
   p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
@@ -220,7 +220,7 @@ CREATE OR REPLACE FUNCTION analysis.purge_dead(
   p_shard smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_period smallint, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
