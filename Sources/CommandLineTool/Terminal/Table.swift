@@ -1,4 +1,4 @@
-import Support
+public import Support
 
 /// Rows in aligned columns. Every cell is made printable, so a name out of the database cannot move the cursor.
 public struct Table: Sendable {
@@ -137,28 +137,47 @@ public struct Table: Sendable {
   }
 }
 
-/// A column of a list, with its cell for each row.
-public struct ListColumn<Row> {
-  fileprivate let column: Table.Column
-  fileprivate let cell: (Row) -> Cell
+/// A column of a list: how people see it, what programs call it, or both.
+public struct ListColumn<Row>: Sendable {
+  fileprivate private(set) var shown: (column: Table.Column, cell: @Sendable (Row) -> Cell)?
+  fileprivate private(set) var members: [(name: String, value: @Sendable (Row) -> JSONValue)] = []
 
   /// Makes a column as ``Table/Column`` does.
   public init(
     _ title: String, alignment: Table.Alignment = .left, shrinks: Bool = false, wraps: Bool = false,
-    least: Int? = nil, mayGo: Bool = false, cell: @escaping (Row) -> Cell
+    least: Int? = nil, mayGo: Bool = false, cell: @escaping @Sendable (Row) -> Cell
   ) {
-    column = .init(
-      title, alignment: alignment, shrinks: shrinks, wraps: wraps, least: least, mayGo: mayGo)
-    self.cell = cell
+    shown = (
+      .init(title, alignment: alignment, shrinks: shrinks, wraps: wraps, least: least, mayGo: mayGo), cell
+    )
+  }
+
+  /// Makes a column that only programs see.
+  public init(json name: String, _ value: @escaping @Sendable (Row) -> JSONValue) {
+    members = [(name, value)]
+  }
+
+  /// The column with a name and a value for programs, behind those that it has.
+  public func json(_ name: String, _ value: @escaping @Sendable (Row) -> JSONValue) -> Self {
+    var column = self
+    column.members.append((name, value))
+    return column
   }
 }
 
 extension Sequence {
   /// A table with a row for each element.
   public func table(_ columns: [ListColumn<Element>]) -> Table {
-    var table = Table(columns.map(\.column))
-    for row in self { table.add(columns.map { $0.cell(row) }) }
+    let shown = columns.compactMap(\.shown)
+    var table = Table(shown.map(\.column))
+    for row in self { table.add(shown.map { $0.cell(row) }) }
     return table
+  }
+
+  /// An array with an object for each element.
+  public func json(_ columns: [ListColumn<Element>]) -> JSONValue {
+    let members = columns.flatMap(\.members)
+    return .array(map { row in .object(members.map { .init(name: $0.name, value: $0.value(row)) }) })
   }
 }
 

@@ -142,44 +142,39 @@ enum AccountHistoryCommand {
 }
 
 extension AnalysisHistory: Presentable {
+  private static let columns: [ListColumn<SavedAnalysis>] = [
+    .init("ANALYSIS", wraps: true) { Cell($0.id) }.json("analysis") { .string($0.id) },
+    .init("TYPE") { Cell($0.kind.rawValue) }.json("type") { .string($0.kind.rawValue) },
+    .init("SAVED") { Cell($0.createdAt.map { Moment.short($0) } ?? "") }
+      .json("saved_at") { .time($0.createdAt) },
+    .init("CONDITION", shrinks: true) { Cell($0.conditions.first?.name ?? "none") }
+      .json("conditions") { analysis in
+        .array(
+          analysis.conditions.map { condition in
+            [
+              "id": .string(condition.id), "name": .string(condition.name),
+              "confidence": .number(condition.confidence.value),
+              "band": .string(condition.confidence.band.rawValue), "normal": .bool(condition.isNormal),
+            ]
+          })
+      },
+    .init("CONFIDENCE", alignment: .right) { Cell($0.conditions.first?.confidence.percentageText ?? "") },
+    .init("BAND") { analysis in
+      let found = analysis.conditions.first
+      let mark = found.flatMap { ConditionMark($0.confidence.band, isNormal: $0.isNormal) }
+      return Cell(mark?.rawValue ?? "", mark?.colour)
+    },
+  ]
+
   var json: JSONValue {
     [
-      "analyses": .array(analyses.map(Self.json)), "analysis_limit": .count(subscription?.analysisLimit),
+      "analyses": analyses.json(Self.columns), "analysis_limit": .count(subscription?.analysisLimit),
       "analysis_count": .count(subscription?.analysisCount),
-    ]
-  }
-
-  private static func json(_ analysis: SavedAnalysis) -> JSONValue {
-    [
-      "analysis": .string(analysis.id), "type": .string(analysis.kind.rawValue),
-      "saved_at": .time(analysis.createdAt),
-      "conditions": .array(
-        analysis.conditions.map { condition in
-          [
-            "id": .string(condition.id), "name": .string(condition.name),
-            "confidence": .number(condition.confidence.value),
-            "band": .string(condition.confidence.band.rawValue), "normal": .bool(condition.isNormal),
-          ]
-        }),
     ]
   }
 
   func text(width: Int?, paint: Paint) -> String {
     guard !analyses.isEmpty else { return "No analyses.\n" }
-    var table = Table([
-      .init("ANALYSIS", wraps: true), .init("TYPE"), .init("SAVED"), .init("CONDITION", shrinks: true),
-      .init("CONFIDENCE", alignment: .right), .init("BAND"),
-    ])
-    for analysis in analyses {
-      let found = analysis.conditions.first
-      let mark = found.flatMap { ConditionMark($0.confidence.band, isNormal: $0.isNormal) }
-      table.add([
-        Cell(analysis.id), Cell(analysis.kind.rawValue),
-        Cell(analysis.createdAt.map { Moment.short($0) } ?? ""),
-        Cell(found?.name ?? "none"), Cell(found?.confidence.percentageText ?? ""),
-        Cell(mark?.rawValue ?? "", mark?.colour),
-      ])
-    }
-    return table.render(width: width, paint: paint)
+    return analyses.table(Self.columns).render(width: width, paint: paint)
   }
 }

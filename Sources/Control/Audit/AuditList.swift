@@ -67,33 +67,31 @@ enum AuditListCommand {
 struct AuditListResponse: Presentable {
   let entries: [AuditEntry]
 
-  var json: JSONValue {
-    ["entries": .array(entries.map(Self.json(of:)))]
-  }
+  private static let columns: [ListColumn<AuditEntry>] = [
+    .init("ENTRY", alignment: .right) { Cell($0.id.map(String.init) ?? "not chained") }
+      .json("id") { .count($0.id) },
+    .init("AT") { Cell(Moment.short($0.at)) }.json("at") { .time($0.at) },
+    .init("ROLE", shrinks: true) { Cell($0.role) }.json("role") { .string($0.role) },
+    .init("USER AND HOST", shrinks: true, mayGo: true) {
+      Cell([$0.user, $0.host].compactMap(\.self).joined(separator: "@"))
+    }
+    .json("os_user") { .text($0.user) }
+    .json("host") { .text($0.host) },
+    .init("ADDRESS", shrinks: true, mayGo: true) { Cell($0.address ?? "local") }
+      .json("address") { .text($0.address) },
+    .init("WHAT", wraps: true, least: 28) { Cell($0.words) }
+      .json("action") { .string($0.action) }
+      .json("object") { .string($0.object) },
+    .init("REASON", shrinks: true) { Cell($0.reason ?? "") }.json("reason") { .text($0.reason) },
+    .init(json: "detail") { $0.detail.map(JSONValue.raw) ?? .null },
+    .init(json: "hash") { .text($0.hash) },
+  ]
 
-  private static func json(of entry: AuditEntry) -> JSONValue {
-    [
-      "id": entry.id.map(JSONValue.integer) ?? .null, "at": .time(entry.at), "role": .string(entry.role),
-      "os_user": .text(entry.user),
-      "host": .text(entry.host), "address": .text(entry.address), "action": .string(entry.action),
-      "object": .string(entry.object), "reason": .text(entry.reason),
-      "detail": entry.detail.map(JSONValue.raw) ?? .null, "hash": .text(entry.hash),
-    ]
-  }
+  var json: JSONValue { ["entries": entries.json(Self.columns)] }
 
   func text(width: Int?, paint: Paint) -> String {
     guard !entries.isEmpty else { return "No entries.\n" }
-    return entries.table([
-      .init("ENTRY", alignment: .right) { Cell($0.id.map(String.init) ?? "not chained") },
-      .init("AT") { Cell(Moment.short($0.at)) },
-      .init("ROLE", shrinks: true) { Cell($0.role) },
-      .init("USER AND HOST", shrinks: true, mayGo: true) {
-        Cell([$0.user, $0.host].compactMap(\.self).joined(separator: "@"))
-      },
-      .init("ADDRESS", shrinks: true, mayGo: true) { Cell($0.address ?? "local") },
-      .init("WHAT", wraps: true, least: 28) { Cell($0.words) },
-      .init("REASON", shrinks: true) { Cell($0.reason ?? "") },
-    ]).render(width: width, paint: paint)
+    return entries.table(Self.columns).render(width: width, paint: paint)
   }
 }
 

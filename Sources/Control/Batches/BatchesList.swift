@@ -175,27 +175,23 @@ struct BatchDetail: Sendable, Equatable, Presentable {
   let status: BatchStatus
   let causes: [BatchCause]
 
+  private static let columns: [ListColumn<BatchCause>] = [
+    .init("FAILED", alignment: .right) { Cell($0.count, .red) },
+    .init("CLASS") { Cell($0.failureClass) }.json("class") { .string($0.failureClass) },
+    .init("CODE", shrinks: true) { Cell($0.code ?? "") }.json("code") { .text($0.code) },
+    .init(json: "jobs") { .count($0.count) },
+    .init("LAST JOB", alignment: .right) { Cell($0.lastJob.description) }
+      .json("last_job") { .id($0.lastJob) },
+  ]
+
   var json: JSONValue {
     guard case .object(let members) = status.json else { return .null }
-    let causes = JSONValue.array(
-      causes.map {
-        [
-          "class": .string($0.failureClass), "code": .text($0.code), "jobs": .count($0.count),
-          "last_job": .id($0.lastJob),
-        ]
-      })
-    return .object(members + [JSONValue.Member(name: "causes", value: causes)])
+    return .object(members + [JSONValue.Member(name: "causes", value: causes.json(Self.columns))])
   }
 
   func text(width: Int?, paint: Paint) -> String {
     let text = status.text(width: width, paint: paint)
     guard !causes.isEmpty else { return text }
-    let table = causes.table([
-      .init("FAILED", alignment: .right) { Cell($0.count, .red) },
-      .init("CLASS") { Cell($0.failureClass) },
-      .init("CODE", shrinks: true) { Cell($0.code ?? "") },
-      .init("LAST JOB", alignment: .right) { Cell($0.lastJob.description) },
-    ])
-    return text + "\n" + table.render(width: width, paint: paint)
+    return text + "\n" + causes.table(Self.columns).render(width: width, paint: paint)
   }
 }

@@ -50,16 +50,15 @@ struct ClinicsResponse: Sendable, Equatable, Presentable {
   let clinics: [Clinic]
   let viewers: [ClinicViewer]
 
-  var json: JSONValue {
-    [
-      "clinics": .array(clinics.map(\.json)),
-      "restricted": .array(viewers.map(Self.json(of:))),
-    ]
-  }
+  /// Of a restricted role; its clinics are empty where it sees nobody.
+  private static let columns: [ListColumn<ClinicViewer>] = [
+    .init("ROLE") { Cell($0.role) }.json("role") { .string($0.role) },
+    .init("SEES ONLY", wraps: true) { Cell($0.seen) }
+      .json("clinics") { .array($0.clinics.map(JSONValue.string)) },
+  ]
 
-  /// A restricted role; the clinics are empty for one that sees nobody.
-  private static func json(of viewer: ClinicViewer) -> JSONValue {
-    ["role": .string(viewer.role), "clinics": .array(viewer.clinics.map(JSONValue.string))]
+  var json: JSONValue {
+    ["clinics": .array(clinics.map(\.json)), "restricted": viewers.json(Self.columns)]
   }
 
   func text(width: Int?, paint: Paint) -> String {
@@ -71,10 +70,7 @@ struct ClinicsResponse: Sendable, Equatable, Presentable {
       .init("USERS", alignment: .right) { Cell($0.users) },
     ])
     guard !viewers.isEmpty else { return table.render(width: width, paint: paint) }
-    let restricted = viewers.table([
-      .init("ROLE") { Cell($0.role) },
-      .init("SEES ONLY", wraps: true) { Cell($0.seen) },
-    ])
+    let restricted = viewers.table(Self.columns)
     return table.render(width: width, paint: paint) + "\n" + restricted.render(width: width, paint: paint)
   }
 }

@@ -85,27 +85,20 @@ struct KeysListResponse: Sendable, Equatable, Presentable {
     plaintext = counts.plaintext
   }
 
-  var json: JSONValue {
-    [
-      "keys": .array(
-        keys.map { key in
-          [
-            "key": .string(key.id), "created": .time(key.createdAt), "current": .bool(key.isCurrent),
-            "in_file": .bool(!key.isMissing), "images": .count(key.images),
-          ]
-        }),
-      "clear_images": .count(plaintext),
-    ]
-  }
+  private static let columns: [ListColumn<Key>] = [
+    .init("KEY") { Cell($0.id) }.json("key") { .string($0.id) },
+    .init("MADE") { $0.isMissing ? Cell("not in the file", .red) : Cell(Moment.short($0.createdAt)) }
+      .json("created") { .time($0.createdAt) },
+    .init("CURRENT") { $0.isCurrent ? Cell("yes", .green) : Cell("no", .dim) }
+      .json("current") { .bool($0.isCurrent) },
+    .init(json: "in_file") { .bool(!$0.isMissing) },
+    .init("IMAGES", alignment: .right) { Cell($0.images) }.json("images") { .count($0.images) },
+  ]
+
+  var json: JSONValue { ["keys": keys.json(Self.columns), "clear_images": .count(plaintext)] }
 
   func text(width: Int?, paint: Paint) -> String {
-    let table = keys.table([
-      .init("KEY") { Cell($0.id) },
-      .init("MADE") { $0.isMissing ? Cell("not in the file", .red) : Cell(Moment.short($0.createdAt)) },
-      .init("CURRENT") { $0.isCurrent ? Cell("yes", .green) : Cell("no", .dim) },
-      .init("IMAGES", alignment: .right) { Cell(String($0.images)) },
-    ])
-    return table.render(width: width, paint: paint) + "In plaintext: \(plaintext)\n"
+    return keys.table(Self.columns).render(width: width, paint: paint) + "In plaintext: \(plaintext)\n"
   }
 }
 

@@ -102,32 +102,28 @@ struct ProductsResponse: Sendable, Presentable {
   var products: [Product] = []
   var faults: [Fault] = []
 
+  private static let columns: [ListColumn<Product>] = [
+    .init("PRODUCT") { Cell($0.id) }.json("product") { .string($0.id) },
+    .init("NAME", wraps: true) { Cell($0.name) }.json("name") { .string($0.name) },
+    .init("ACCENT") { Cell($0.accent?.light.description ?? "-") }
+      .json("accent") { .text($0.accent?.light.description) },
+    .init("DARK") { Cell($0.accent?.dark.description ?? "-") }
+      .json("accent_dark") { .text($0.accent?.dark.description) },
+    .init("LOGO") { $0.logo == nil ? "no" : "yes" }.json("logo") { .text($0.logo) },
+    .init("OFF") { Cell($0.off.isEmpty ? "-" : $0.offNames.joined(separator: ", ")) }
+      .json("off") { .array($0.offNames.map(JSONValue.string)) },
+  ]
+
   var json: JSONValue {
     [
-      "products": .array(
-        products.map { product in
-          [
-            "product": .string(product.id), "name": .string(product.name),
-            "accent": .text(product.accent?.light.description),
-            "accent_dark": .text(product.accent?.dark.description), "logo": .text(product.logo),
-            "off": .array(product.offNames.map(JSONValue.string)),
-          ]
-        }),
+      "products": products.json(Self.columns),
       "faults": .array(
         faults.map { ["file": .string($0.file), "message": .string($0.failure.message)] }),
     ]
   }
 
   func text(width: Int?, paint: Paint) -> String {
-    let table = products.table([
-      .init("PRODUCT") { Cell($0.id) },
-      .init("NAME", wraps: true) { Cell($0.name) },
-      .init("ACCENT") { Cell($0.accent?.light.description ?? "-") },
-      .init("DARK") { Cell($0.accent?.dark.description ?? "-") },
-      .init("LOGO") { $0.logo == nil ? "no" : "yes" },
-      .init("OFF") { Cell($0.off.isEmpty ? "-" : $0.offNames.joined(separator: ", ")) },
-    ])
-    let shown = products.isEmpty ? "" : table.render(width: width, paint: paint)
+    let shown = products.isEmpty ? "" : products.table(Self.columns).render(width: width, paint: paint)
     if products.isEmpty, faults.isEmpty { return "No products.\n" }
     return shown + faults.map { "\(paint.red("wrong")) \(printable($0.failure.message))\n" }.joined()
   }

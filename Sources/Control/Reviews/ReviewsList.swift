@@ -72,42 +72,32 @@ enum ReviewsListCommand {
 struct ReviewsListResponse: Sendable, Equatable, Presentable {
   let page: ReviewPage
 
-  var json: JSONValue {
-    [
-      "reviews": .array(
-        page.reviews.map { review in
-          [
-            "job": .id(review.job), "month": .month(review.period), "user": .string(review.user),
-            "verdict": .string(review.verdict.rawValue), "instead": .text(review.instead),
-            "version": .count(review.version),
-            "by": .string(review.reviewer), "at": .time(review.at), "comments": .count(review.comments),
-          ]
-        }),
-      "next": .text(page.next.map { ListPlace.time($0).text }),
+  private var columns: [ListColumn<Review>] {
+    let instead = ListColumn<Review>("INSTEAD", shrinks: true) { Cell($0.instead ?? "") }
+    return [
+      .init("JOB", alignment: .right) { Cell($0.job.description) }
+        .json("job") { .id($0.job) }
+        .json("month") { .month($0.period) },
+      .init("USER", wraps: true) { Cell($0.user) }.json("user") { .string($0.user) },
+      .init("VERDICT") { Cell($0.verdict.rawValue, $0.verdict.colour) }
+        .json("verdict") { .string($0.verdict.rawValue) }
+        .json("instead") { .text($0.instead) },
+    ] + (page.reviews.contains { $0.instead != nil } ? [instead] : []) + [
+      .init(json: "version") { .count($0.version) },
+      .init("BY", shrinks: true) { Cell($0.reviewer) }.json("by") { .string($0.reviewer) },
+      .init("AT") { Cell(Moment.short($0.at)) }.json("at") { .time($0.at) },
+      .init("MONTH", mayGo: true) { Cell($0.period.description) },
+      .init("COMMENTS", alignment: .right) { Cell($0.comments) }.json("comments") { .count($0.comments) },
     ]
+  }
+
+  var json: JSONValue {
+    ["reviews": page.reviews.json(columns), "next": .text(page.next.map { ListPlace.time($0).text })]
   }
 
   func text(width: Int?, paint: Paint) -> String {
     guard !page.reviews.isEmpty else { return "No reviews.\n" }
-    let hasInstead = page.reviews.contains { $0.instead != nil }
-    var table = Table(
-      [.init("JOB", alignment: .right), .init("USER", wraps: true), .init("VERDICT")]
-        + (hasInstead ? [.init("INSTEAD", shrinks: true)] : [])
-        + [
-          .init("BY", shrinks: true), .init("AT"), .init("MONTH", mayGo: true),
-          .init("COMMENTS", alignment: .right),
-        ])
-    for review in page.reviews {
-      let verdict = Cell(review.verdict.rawValue, review.verdict.colour)
-      table.add(
-        [Cell(review.job.description), Cell(review.user), verdict]
-          + (hasInstead ? [Cell(review.instead ?? "")] : [])
-          + [
-            Cell(review.reviewer), Cell(Moment.short(review.at)), Cell(review.period.description),
-            Cell(review.comments),
-          ])
-    }
-    return table.render(width: width, paint: paint)
+    return page.reviews.table(columns).render(width: width, paint: paint)
   }
 }
 

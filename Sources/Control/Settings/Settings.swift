@@ -40,26 +40,19 @@ enum SettingsCommand {
 struct SettingsResponse: Presentable {
   let settings: [Setting]
 
-  var json: JSONValue {
-    [
-      "settings": .array(
-        settings.map { setting in
-          [
-            "name": .string(setting.name), "value": .string(setting.value),
-            "default": .string(setting.standard), "empty_means": .text(setting.emptyMeaning),
-            "meaning": .string(setting.meaning),
-          ]
-        })
-    ]
-  }
+  private static let columns: [ListColumn<Setting>] = [
+    .init("SETTING") { Cell($0.name) }.json("name") { .string($0.name) },
+    .init("VALUE", wraps: true) { Cell($0.shown($0.value), $0.value == $0.standard ? nil : .yellow) }
+      .json("value") { .string($0.value) },
+    .init("DEFAULT", shrinks: true) { Cell($0.shown($0.standard)) }.json("default") { .string($0.standard) },
+    .init(json: "empty_means") { .text($0.emptyMeaning) },
+    .init("MEANING", shrinks: true) { Cell($0.meaning) }.json("meaning") { .string($0.meaning) },
+  ]
+
+  var json: JSONValue { ["settings": settings.json(Self.columns)] }
 
   func text(width: Int?, paint: Paint) -> String {
-    return settings.table([
-      .init("SETTING") { Cell($0.name) },
-      .init("VALUE", wraps: true) { Cell($0.shown($0.value), $0.value == $0.standard ? nil : .yellow) },
-      .init("DEFAULT", shrinks: true) { Cell($0.shown($0.standard)) },
-      .init("MEANING", shrinks: true) { Cell($0.meaning) },
-    ]).render(width: width, paint: paint)
+    settings.table(Self.columns).render(width: width, paint: paint)
   }
 }
 

@@ -96,30 +96,27 @@ struct ShareListResponse: Sendable, Equatable, Presentable {
   /// Behind which the next page begins.
   var next: ShareID? { isFull ? shares.last?.id : nil }
 
-  var json: JSONValue {
-    ["shares": .array(shares.map(\.json)), "next": .text(next?.description)]
-  }
+  private static let columns: [ListColumn<Share>] = [
+    .init("SHARE") { Cell($0.id.description) }.json("share") { .string($0.id.description) },
+    .init("USER", shrinks: true) { Cell($0.owner) }.json("user") { .string($0.owner) },
+    .init("WITH", shrinks: true) { Cell($0.reader.shown) }
+      .json("clinician") { .text($0.reader.clinician) }
+      .json("carer") { .text($0.reader.carer) },
+    .init("STATE") { Cell($0.state, ["active", "requested"].contains($0.state) ? nil : .red) }
+      .json("state") { .string($0.state) },
+    .init("REQUESTED") { Cell(String(Moment.short($0.requestedAt).prefix(10))) }
+      .json("requested_at") { .time($0.requestedAt) },
+    .init(json: "accepted_at") { .time($0.acceptedAt) },
+    .init("EXPIRES") { Cell($0.expiresAt.map { Moment.short($0) } ?? "never") }
+      .json("expires_at") { .time($0.expiresAt) },
+    .init(json: "revoked_at") { .time($0.revokedAt) },
+  ]
+
+  var json: JSONValue { ["shares": shares.json(Self.columns), "next": .text(next?.description)] }
 
   func text(width: Int?, paint: Paint) -> String {
     guard !shares.isEmpty else { return "No shares.\n" }
-    return shares.table([
-      .init("SHARE") { Cell($0.id.description) },
-      .init("USER", shrinks: true) { Cell($0.owner) },
-      .init("WITH", shrinks: true) { Cell($0.reader.shown) },
-      .init("STATE") { Cell($0.state, ["active", "requested"].contains($0.state) ? nil : .red) },
-      .init("REQUESTED") { Cell(String(Moment.short($0.requestedAt).prefix(10))) },
-      .init("EXPIRES") { Cell($0.expiresAt.map { Moment.short($0) } ?? "never") },
-    ]).render(width: width, paint: paint)
-  }
-}
-
-extension Share {
-  fileprivate var json: JSONValue {
-    [
-      "share": .string(id.description), "user": .string(owner), "clinician": .text(reader.clinician),
-      "carer": .text(reader.carer), "state": .string(state), "requested_at": .time(requestedAt),
-      "accepted_at": .time(acceptedAt), "expires_at": .time(expiresAt), "revoked_at": .time(revokedAt),
-    ]
+    return shares.table(Self.columns).render(width: width, paint: paint)
   }
 }
 

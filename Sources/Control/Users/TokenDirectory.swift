@@ -192,31 +192,26 @@ struct UsersTokenListResponse: Sendable, Equatable, Presentable {
   let user: String
   let tokens: [TokenRecord]
 
-  var json: JSONValue {
-    [
-      "user": .string(user),
-      "tokens": .array(
-        tokens.map { token in
-          [
-            "token": .count(token.number), "label": .text(token.label), "state": .string(token.state),
-            "added_at": .time(token.createdAt), "added_by": .string(token.createdBy),
-            "expires_at": .time(token.expiresAt), "revoked_at": .time(token.revokedAt),
-            "last_used_on": .text(token.lastUsedOn), "session": .bool(token.isSession),
-          ]
-        }),
-    ]
-  }
+  private static let columns: [ListColumn<TokenRecord>] = [
+    .init("TOKEN", alignment: .right) { Cell($0.number) }.json("token") { .count($0.number) },
+    .init("LABEL", shrinks: true) { Cell($0.isSession ? "app: \($0.label ?? "no name")" : $0.label ?? "") }
+      .json("label") { .text($0.label) },
+    .init("STATE") { Cell($0.state, $0.state == "valid" ? nil : .red) }.json("state") { .string($0.state) },
+    .init("ADDED") { Cell(String(Moment.short($0.createdAt).prefix(10))) }
+      .json("added_at") { .time($0.createdAt) }
+      .json("added_by") { .string($0.createdBy) },
+    .init("EXPIRES") { Cell($0.expiresAt.map { Moment.short($0) } ?? "never") }
+      .json("expires_at") { .time($0.expiresAt) },
+    .init(json: "revoked_at") { .time($0.revokedAt) },
+    .init("LAST USED") { Cell($0.lastUsedOn ?? "never") }.json("last_used_on") { .text($0.lastUsedOn) },
+    .init(json: "session") { .bool($0.isSession) },
+  ]
+
+  var json: JSONValue { ["user": .string(user), "tokens": tokens.json(Self.columns)] }
 
   func text(width: Int?, paint: Paint) -> String {
     guard !tokens.isEmpty else { return "No tokens.\n" }
-    return tokens.table([
-      .init("TOKEN", alignment: .right) { Cell($0.number) },
-      .init("LABEL", shrinks: true) { Cell($0.isSession ? "app: \($0.label ?? "no name")" : $0.label ?? "") },
-      .init("STATE") { Cell($0.state, $0.state == "valid" ? nil : .red) },
-      .init("ADDED") { Cell(String(Moment.short($0.createdAt).prefix(10))) },
-      .init("EXPIRES") { Cell($0.expiresAt.map { Moment.short($0) } ?? "never") },
-      .init("LAST USED") { Cell($0.lastUsedOn ?? "never") },
-    ]).render(width: width, paint: paint)
+    return tokens.table(Self.columns).render(width: width, paint: paint)
   }
 }
 

@@ -126,28 +126,24 @@ struct UsersListResponse: Sendable, Equatable, Presentable {
   /// Behind whom the next page begins.
   var next: String? { isFull ? users.last?.reference : nil }
 
-  var json: JSONValue {
-    ["users": .array(users.map(Self.json(of:))), "next": .text(next)]
-  }
+  private static let columns: [ListColumn<UserSummary>] = [
+    .init("USER", wraps: true) { Cell($0.reference) }.json("user") { .string($0.reference) },
+    .init("PLAN", shrinks: true) { Cell($0.planName ?? $0.plan ?? "") }
+      .json("plan") { .text($0.plan) }
+      .json("plan_name") { .text($0.planName) },
+    .init("ZONE", shrinks: true) { Cell($0.zone) }.json("zone") { .string($0.zone) },
+    .init("MONTH") { Cell($0.period.description) }.json("month") { .month($0.period) },
+    .init("USED", alignment: .right) { Cell($0.used, $0.used >= $0.limit ?? .max ? .red : nil) }
+      .json("limit") { .count($0.limit) }
+      .json("used") { .count($0.used) },
+    .init("LIMIT", alignment: .right) { Cell($0.limit.map(String.init) ?? "unlimited") },
+  ]
 
-  private static func json(of user: UserSummary) -> JSONValue {
-    [
-      "user": .string(user.reference), "plan": .text(user.plan), "plan_name": .text(user.planName),
-      "zone": .string(user.zone),
-      "month": .month(user.period), "limit": .count(user.limit), "used": .count(user.used),
-    ]
-  }
+  var json: JSONValue { ["users": users.json(Self.columns), "next": .text(next)] }
 
   func text(width: Int?, paint: Paint) -> String {
     guard !users.isEmpty else { return "No users.\n" }
-    return users.table([
-      .init("USER", wraps: true) { Cell($0.reference) },
-      .init("PLAN", shrinks: true) { Cell($0.planName ?? $0.plan ?? "") },
-      .init("ZONE", shrinks: true) { Cell($0.zone) },
-      .init("MONTH") { Cell($0.period.description) },
-      .init("USED", alignment: .right) { Cell($0.used, $0.used >= $0.limit ?? .max ? .red : nil) },
-      .init("LIMIT", alignment: .right) { Cell($0.limit.map(String.init) ?? "unlimited") },
-    ]).render(width: width, paint: paint)
+    return users.table(Self.columns).render(width: width, paint: paint)
   }
 }
 

@@ -175,23 +175,35 @@ enum WebhooksListCommand {
 struct WebhooksListResponse: Sendable, Equatable, Presentable {
   let webhooks: [Webhook]
 
-  var json: JSONValue { ["webhooks": .array(webhooks.map(\.json))] }
+  private static let columns: [ListColumn<Webhook>] = [
+    .init("WEBHOOK") { Cell($0.id.description) }.json("webhook") { .string($0.id.description) },
+    .init("JOBS OF", shrinks: true) { Cell($0.owner.shown + ($0.hasFindings ? " +findings" : "")) }
+      .json("clinic") { .text($0.owner.clinic) }
+      .json("user") { .text($0.owner.user) },
+    .init("HOST", shrinks: true) { Cell($0.host) }.json("host") { .string($0.host) },
+    .init(json: "findings") { .bool($0.hasFindings) },
+    .init("STATE") { Cell($0.state, $0.state == "on" ? nil : .red) }.json("state") { .string($0.state) },
+    .init(json: "added_at") { .time($0.createdAt) },
+    .init("LAST TAKEN") { Cell($0.lastSuccessAt.map { Moment.short($0) } ?? "never") }
+      .json("last_success_at") { .time($0.lastSuccessAt) },
+    .init(json: "last_failure_at") { .time($0.lastFailureAt) },
+    .init(json: "last_failure") { .text($0.lastFailure) },
+    .init(json: "off_at") { .time($0.offAt) },
+    .init(json: "off_reason") { .text($0.offReason) },
+    .init("WAITING", alignment: .right) { Cell($0.waiting > 10_000 ? ">10000" : String($0.waiting)) }
+      .json("waiting") { .count($0.waiting) },
+  ]
+
+  var json: JSONValue { ["webhooks": webhooks.json(Self.columns)] }
 
   func text(width: Int?, paint: Paint) -> String {
     guard !webhooks.isEmpty else { return "No webhooks.\n" }
-    let table = webhooks.table([
-      .init("WEBHOOK") { Cell($0.id.description) },
-      .init("JOBS OF", shrinks: true) { Cell($0.owner.shown + ($0.hasFindings ? " +findings" : "")) },
-      .init("HOST", shrinks: true) { Cell($0.host) },
-      .init("STATE") { Cell($0.state, $0.state == "on" ? nil : .red) },
-      .init("LAST TAKEN") { Cell($0.lastSuccessAt.map { Moment.short($0) } ?? "never") },
-      .init("WAITING", alignment: .right) { Cell($0.waiting > 10_000 ? ">10000" : String($0.waiting)) },
-    ])
     let failures = webhooks.compactMap { webhook -> String? in
       guard webhook.state != "on", let failure = webhook.lastFailure else { return nil }
       return "\(webhook.id), \(Moment.short(webhook.lastFailureAt)): \(printable(failure))\n"
     }
-    return table.render(width: width, paint: paint) + (failures.isEmpty ? "" : "\n" + failures.joined())
+    return webhooks.table(Self.columns).render(width: width, paint: paint)
+      + (failures.isEmpty ? "" : "\n" + failures.joined())
   }
 }
 
@@ -203,28 +215,17 @@ extension Webhook.Owner {
     case .user(let name): "user \(name)"
     }
   }
+
+  /// The clinic's name, if it is one.
+  var clinic: String? { if case .clinic(let name) = self { name } else { nil } }
+
+  /// The user's, if it is one.
+  var user: String? { if case .user(let name) = self { name } else { nil } }
 }
 
 extension Webhook {
   /// `on`, `failing` or `off`.
   var state: String { offAt != nil ? "off" : failures > 0 ? "failing" : "on" }
-
-  var json: JSONValue {
-    let (clinic, user): (String?, String?) =
-      switch owner {
-      case .clinic(let name): (name, nil)
-      case .user(let name): (nil, name)
-      }
-    return [
-      "webhook": .string(id.description), "clinic": .text(clinic), "user": .text(user),
-      "host": .string(host), "findings": .bool(hasFindings), "state": .string(state),
-      "added_at": .text(Moment.exact(createdAt)),
-      "last_success_at": .text(lastSuccessAt.flatMap(Moment.exact)),
-      "last_failure_at": .text(lastFailureAt.flatMap(Moment.exact)), "last_failure": .text(lastFailure),
-      "off_at": .text(offAt.flatMap(Moment.exact)), "off_reason": .text(offReason),
-      "waiting": .count(waiting),
-    ]
-  }
 }
 
 enum WebhooksRemoveCommand {

@@ -123,6 +123,7 @@ extension SQLAttack {
     ("reads failures", "SELECT message FROM analysis.dead"),
     ("reads failed attempts", "SELECT message FROM analysis.attempt_error"),
     ("reads the view of jobs", "SELECT * FROM analysis.job_status"),
+    ("reads the view of webhooks", "SELECT * FROM analysis.listed_webhook"),
     ("reads the view of the audit", "SELECT * FROM analysis.audit_entry"),
     ("reads what is owed", "SELECT * FROM analysis.refund"),
     ("reads whose turn it is", "SELECT * FROM analysis.fair_share"),

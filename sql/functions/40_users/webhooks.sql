@@ -179,34 +179,35 @@ END $$;
 COMMENT ON FUNCTION analysis.replay_webhook IS
   'Has events of a webhook sent again, and switches it on; answers how many.';
 
--- The webhooks that the caller sees, by number. Of the address the host alone.
-CREATE OR REPLACE FUNCTION analysis.list_webhooks() RETURNS TABLE (
-  o_webhook int, o_clinic text, o_user text, o_host text, o_has_findings boolean, o_created_at timestamptz,
-  o_last_success_at timestamptz, o_last_failure_at timestamptz, o_last_failure text, o_failures int,
-  o_retry_at timestamptz, o_off_at timestamptz, o_off_reason text, o_waiting int,
-  o_due_since timestamptz)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT w.id, c.name, a.user_ref, w.host, w.has_findings, w.created_at, w.last_success_at, w.last_failure_at,
-    w.last_failure, w.failures, w.retry_at, w.off_at, w.off_reason,
-    (SELECT count(*)::int
-     FROM (
-       SELECT FROM analysis.all_shards() h
-       CROSS JOIN LATERAL (
-         SELECT FROM analysis.webhook_event e
-         WHERE e.shard = h.o_shard AND e.webhook_id = w.id AND e.due_at IS NOT NULL LIMIT 10001) e
-       LIMIT 10001) t),
-    (SELECT min(f.due_at)
-     FROM analysis.all_shards() h
+-- The webhooks that the caller sees. Of the address the host alone. A new column is the last one.
+CREATE OR REPLACE VIEW analysis.listed_webhook AS
+SELECT w.id AS o_webhook, c.name AS o_clinic, a.user_ref AS o_user, w.host AS o_host,
+  w.has_findings AS o_has_findings, w.created_at AS o_created_at, w.last_success_at AS o_last_success_at,
+  w.last_failure_at AS o_last_failure_at, w.last_failure AS o_last_failure, w.failures AS o_failures,
+  w.off_at AS o_off_at, w.off_reason AS o_off_reason,
+  (SELECT count(*)::int
+   FROM (
+     SELECT FROM analysis.all_shards() h
      CROSS JOIN LATERAL (
-       SELECT e.due_at FROM analysis.webhook_event e
-       WHERE e.shard = h.o_shard AND e.webhook_id = w.id AND e.due_at IS NOT NULL AND e.state <> 0
-       ORDER BY e.due_at LIMIT 1) f)
-  FROM analysis.webhook w
-  LEFT JOIN analysis.clinic c ON c.id = w.clinic_id
-  LEFT JOIN analysis.account a ON a.shard = w.shard AND a.user_id = w.user_id
-  CROSS JOIN (SELECT analysis.clinics_seen(analysis.caller()) AS clinics) s
-  WHERE s.clinics IS NULL OR coalesce(w.clinic_id, a.clinic_id) = ANY (s.clinics)
-  ORDER BY w.id
+       SELECT FROM analysis.webhook_event e
+       WHERE e.shard = h.o_shard AND e.webhook_id = w.id AND e.due_at IS NOT NULL LIMIT 10001) e
+     LIMIT 10001) t) AS o_waiting,
+  (SELECT min(f.due_at)
+   FROM analysis.all_shards() h
+   CROSS JOIN LATERAL (
+     SELECT e.due_at FROM analysis.webhook_event e
+     WHERE e.shard = h.o_shard AND e.webhook_id = w.id AND e.due_at IS NOT NULL AND e.state <> 0
+     ORDER BY e.due_at LIMIT 1) f) AS o_due_since
+FROM analysis.webhook w
+LEFT JOIN analysis.clinic c ON c.id = w.clinic_id
+LEFT JOIN analysis.account a ON a.shard = w.shard AND a.user_id = w.user_id
+CROSS JOIN (SELECT analysis.clinics_seen(analysis.caller()) AS clinics) s
+WHERE s.clinics IS NULL OR coalesce(w.clinic_id, a.clinic_id) = ANY (s.clinics);
+
+-- The webhooks that the caller sees, by number.
+CREATE OR REPLACE FUNCTION analysis.list_webhooks() RETURNS SETOF analysis.listed_webhook
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT * FROM analysis.listed_webhook w ORDER BY w.o_webhook
 $$;
 COMMENT ON FUNCTION analysis.list_webhooks IS
   'Answers the webhooks, with the hosts of their addresses and when they last took an event.';

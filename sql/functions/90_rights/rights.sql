@@ -260,7 +260,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   relations AS (
     SELECT c.oid, c.relname, c.relowner, c.relacl,
       p.relname = ANY (ARRAY[
-        'result', 'image', 'dead', 'attempt_error', 'review', 'review_comment', 'job_status']) AS is_closed
+        'result', 'image', 'dead', 'attempt_error', 'review', 'review_comment', 'job_status',
+        'listed_webhook']) AS is_closed
     FROM pg_class c
     LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
     JOIN pg_class p ON p.oid = coalesce(i.inhparent, c.oid)
