@@ -91,7 +91,9 @@ struct SubmitSingleTests {
   @Test("goes the short way when it is usual, and leaves nothing behind when it is not")
   func short() async throws {
     try await withCheckedQueue { queue in
-      try await queue.addUser("clinic")
+      for user in ["clinic", "other"] { try await queue.addUser(user) }
+      // The first submit of a login gets its number, the general way.
+      _ = try await queue.create([Ask("other")])
       func direct(image: Bool, key: String) async throws -> Int? {
         try await queue.pool.query(
           """
@@ -101,18 +103,44 @@ struct SubmitSingleTests {
           """, [.bool(image), .text(key)]
         ).single().intIfPresent(0)
       }
-      // The first of a month has no usage row to lock yet.
-      #expect(try await direct(image: true, key: "one") == nil)
-      _ = try await queue.create([Ask("clinic", image: "b")])
-      #expect(try await direct(image: false, key: "two") == nil, "there is no such image")
+      #expect(try await direct(image: false, key: "one") == nil, "there is no such image")
+      #expect(try await queue.usage("clinic").used == 0)
       #expect(try await queue.number("SELECT count(*) FROM analysis.idem") == 0)
+      #expect(try await direct(image: true, key: "one") != nil)
       #expect(try await direct(image: true, key: "two") != nil)
       #expect(try await direct(image: false, key: "three") != nil)
       #expect(try await direct(image: false, key: "three") == nil, "the key is taken")
       #expect(try await queue.usage("clinic").used == 3)
-      #expect(try await queue.number("SELECT count(*) FROM analysis.ready") == 3)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.ready") == 4)
     }
   }
+
+  @Test(
+    "goes the short way as a user's first of a month, where the month takes jobs and the limit allows one")
+  func firstOfMonth() async throws {
+    try await withCheckedQueue { queue in
+      for user in ["new", "late", "idle", "other"] {
+        try await queue.addUser(user, plan: user == "idle" ? "free" : "premium")
+      }
+      _ = try await queue.create([Ask("other")])
+      try await queue.execute("UPDATE analysis.plan_limit SET monthly_limit = 0 WHERE plan_id = 1")
+      func direct(_ user: String) async throws -> Int? {
+        try await queue.pool.query(
+          """
+          SELECT s.used FROM analysis.submit_single(0::smallint, 'a'::bytea,
+            ROW($1, 1, 1, sha256('a'), NULL, NULL, NULL, 'one', NULL, NULL, NULL, NULL)::analysis.submission,
+            10::smallint, clock_timestamp()) s
+          """, [.text(user)]
+        ).single().intIfPresent(0)
+      }
+      #expect(try await direct("new") == 1)
+      #expect(try await direct("idle") == nil)
+      try await queue.execute("DELETE FROM analysis.partition_made")
+      #expect(try await direct("late") == nil)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.usage") == 2)
+    }
+  }
+
   @Test("has the next number, also where it is its user's first of a month and of a lane")
   func numbers() async throws {
     try await withCheckedQueue { queue in

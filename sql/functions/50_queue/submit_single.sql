@@ -2,9 +2,9 @@
 --
 -- A back-end submits one job at a time, and for one the set-based steps of `submit` cost mostly the
 -- setting up of their plans. Here each step is a statement about one row. What is not usual (a refusal of
--- any kind, a key that is there already, the first job of a month or of a lane, an image of another month, a
--- place that was given up) is answered with NULL, with nothing written, and goes the general way: there alone
--- stands what becomes of it.
+-- any kind, a key that is there already, an image of another month, a place that was given up) is answered
+-- with NULL, with nothing written but perhaps an empty counter of the month, and goes the general way: there
+-- alone stands what becomes of it.
 
 -- Whether what a submit says of a job can be true at all.
 CREATE OR REPLACE FUNCTION analysis.is_sound(
@@ -294,6 +294,19 @@ BEGIN
   RETURN true;
 END $$;
 
+-- Takes the first unit of a user's month, with which its counter begins; false where the month takes no jobs,
+-- the limit allows none, or the counter is there already.
+CREATE OR REPLACE FUNCTION analysis.take_first_unit(p_shard smallint, p_job analysis.single_job)
+RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO analysis.usage (shard, user_id, period, used)
+  SELECT p_shard, p_job.user_id, p_job.period, 1 FROM analysis.partition_made m
+  WHERE m.period = p_job.period AND (p_job.quota < 1) IS NOT TRUE
+  ON CONFLICT (shard, user_id, period) DO NOTHING;
+  RETURN FOUND;
+END $$;
+
 -- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
 -- whose settings hold. Where it answers none, `submit` goes the general way. A number is drawn where the job
 -- is likely to come: who reads the numbers should not meet a gap at each user's first job.
@@ -304,7 +317,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_job analysis.single_job;
 BEGIN
-  -- What binds everybody, user, month, plan and limit. A month that takes no jobs has no counter.
+  -- What binds everybody, user, month, plan and limit.
   SELECT NULL, a.user_id, f.period, l.monthly_limit, NULL, l.cost, a.key_salt,
     analysis.key_hash(a.key_salt, p_one.key), r.has_old_keys, r.once, r.max_waiting, r.submitter, p_now,
     p_max_attempts
@@ -325,7 +338,10 @@ BEGIN
     AND (u.used >= v_job.quota) IS NOT TRUE
   RETURNING u.used INTO v_job.used;
   IF NOT FOUND THEN
-    RETURN;
+    IF NOT analysis.take_first_unit(p_shard, v_job) THEN
+      RETURN;
+    END IF;
+    v_job.used := 1;
   END IF;
   v_job.id := nextval('analysis.job_id');
   -- In statements of their own, which see what was committed until the lock was there.
