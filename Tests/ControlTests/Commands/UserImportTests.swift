@@ -167,6 +167,25 @@ struct UserImportTests {
     }
   }
 
+  @Test("who is erased while the import waits for them is added anew")
+  func erasedMeanwhile() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1", plan: "premium")
+      let files = try TemporaryFolder()
+      try files.write("user,zone\nu1,Asia/Jakarta\n", to: "users.csv")
+      let importing = try await queue.pool.transaction { (transaction) async throws in
+        _ = try await transaction.query("SELECT FROM analysis.erase_user(0::smallint, 'u1', NULL, false)")
+        let importing = Task { await queue.control("users", "import", files.path("users.csv")) }
+        try await queue.untilSomebodyWaits()
+        return importing
+      }
+      let imported = await importing.value
+      #expect(imported.lines.first == "created u1 (line 2)", "\(imported.messages)")
+      #expect(
+        try await queue.texts("SELECT zone FROM analysis.account WHERE user_ref = 'u1'") == ["Asia/Jakarta"])
+    }
+  }
+
   @Test("users of several shards, more than one statement takes, each once in the audit's entries")
   func many() async throws {
     try await withQueue(shards: 3) { (queue) async throws in

@@ -258,14 +258,19 @@ DECLARE
   v_added bigint[] := '{}';
   v_judged analysis.judged_user[];
 BEGIN
-  IF NOT p_dry THEN
-    v_added := analysis.add_users(p_shard, p_users, p_add);
-    PERFORM 1 FROM analysis.account a
-    WHERE a.shard = p_shard AND a.user_ref = ANY (v_refs) ORDER BY a.user_id FOR NO KEY UPDATE;
-  END IF;
-  -- In a statement of its own, which sees what others changed while this one waited.
-  v_judged := ARRAY(
-    SELECT j FROM analysis.judge_users(p_shard, p_users, p_add, clock_timestamp()) j ORDER BY j.i);
+  LOOP
+    IF NOT p_dry THEN
+      v_added := v_added || analysis.add_users(p_shard, p_users, p_add);
+      PERFORM 1 FROM analysis.account a
+      WHERE a.shard = p_shard AND a.user_ref = ANY (v_refs) ORDER BY a.user_id FOR NO KEY UPDATE;
+    END IF;
+    -- In a statement of its own, which sees what others changed while this one waited.
+    v_judged := ARRAY(
+      SELECT j FROM analysis.judge_users(p_shard, p_users, p_add, clock_timestamp()) j ORDER BY j.i);
+    -- Who was erased meanwhile is added anew.
+    EXIT WHEN p_dry OR NOT EXISTS (
+      SELECT FROM unnest(v_judged) j WHERE j.reason IS NULL AND j.user_id IS NULL);
+  END LOOP;
   IF NOT p_dry THEN
     PERFORM analysis.change_users(p_shard, v_judged);
     PERFORM analysis.audit_changed_users(v_judged, v_added);
