@@ -1,6 +1,6 @@
 -- What is to be done with the functions of a step before anybody sees them: they are closed to everybody, to
 -- whom the server opens new ones by itself, and those with their owner's rights are given the settings $1,
--- each `name=value`, whatever their caller's session has; of them the first to the others with settings, too.
+-- each `name=value`, whatever their caller's session has. Others that have settings are given the first one.
 SELECT pg_catalog.format('REVOKE EXECUTE ON ROUTINE %s FROM PUBLIC', p.oid::pg_catalog.regprocedure)
   FROM pg_catalog.pg_proc p
  WHERE p.pronamespace = pg_catalog.to_regnamespace('analysis')

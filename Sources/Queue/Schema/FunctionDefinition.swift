@@ -11,7 +11,7 @@ struct FunctionDefinition: Sendable, Equatable {
   /// Its settings, as the server writes them but for capitals in names: `search_path=pg_catalog, pg_temp`.
   let settings: Set<String>
 
-  /// What each function that has settings fixes: no statement of a function runs for as long as it would take to compile.
+  /// What each function that has settings fixes: to compile a statement takes longer than most of them run.
   static let uncompiled = "jit=off"
 
   /// What each function with its owner's rights fixes beside its own settings, as the server writes it: what a caller's

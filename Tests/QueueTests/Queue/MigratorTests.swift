@@ -133,7 +133,7 @@ struct MigratorTests {
     }
   }
 
-  @Test("has no statement of a function compiled, which takes longer than the statement")
+  @Test("has no function that has settings compile its statements, which takes longer than to run them")
   func uncompiled() async throws {
     try await withQueue { queue async throws in
       let compiling = try await queue.pool.query(

@@ -88,6 +88,20 @@ struct SubmitSingleTests {
     }
   }
 
+  /// What a user has used after a submit the short way; nil where it has to go the general one.
+  private func used(
+    _ queue: QueueFixture, by user: String, image: Bool = true, key: String = "one"
+  ) async throws -> Int? {
+    let job = try await queue.pool.query(
+      """
+      SELECT s.id, s.used FROM analysis.submit_single(0::smallint, CASE WHEN $1 THEN 'a'::bytea END,
+        ROW($2, 1, 1, sha256('a'), NULL, NULL, NULL, $3, NULL, NULL, NULL, NULL)::analysis.submission,
+        10::smallint, clock_timestamp()) s
+      """, [.bool(image), .text(user), .text(key)]
+    ).single()
+    return try job.intIfPresent(0) == nil ? nil : job.int(1)
+  }
+
   @Test("goes the short way when it is usual, and leaves nothing behind when it is not")
   func short() async throws {
     try await withCheckedQueue { queue in
@@ -95,13 +109,7 @@ struct SubmitSingleTests {
       // The first submit of a login gets its number, the general way.
       _ = try await queue.create([Ask("other")])
       func direct(image: Bool, key: String) async throws -> Int? {
-        try await queue.pool.query(
-          """
-          SELECT s.id FROM analysis.submit_single(0::smallint, CASE WHEN $1 THEN 'a'::bytea END,
-            ROW('clinic', 1, 1, sha256('a'), NULL, NULL, NULL, $2, NULL, NULL, NULL, NULL)::analysis.submission,
-            10::smallint, clock_timestamp()) s
-          """, [.bool(image), .text(key)]
-        ).single().intIfPresent(0)
+        try await used(queue, by: "clinic", image: image, key: key)
       }
       #expect(try await direct(image: false, key: "one") == nil, "there is no such image")
       #expect(try await queue.usage("clinic").used == 0)
@@ -124,19 +132,10 @@ struct SubmitSingleTests {
       }
       _ = try await queue.create([Ask("other")])
       try await queue.execute("UPDATE analysis.plan_limit SET monthly_limit = 0 WHERE plan_id = 1")
-      func direct(_ user: String) async throws -> Int? {
-        try await queue.pool.query(
-          """
-          SELECT s.used FROM analysis.submit_single(0::smallint, 'a'::bytea,
-            ROW($1, 1, 1, sha256('a'), NULL, NULL, NULL, 'one', NULL, NULL, NULL, NULL)::analysis.submission,
-            10::smallint, clock_timestamp()) s
-          """, [.text(user)]
-        ).single().intIfPresent(0)
-      }
-      #expect(try await direct("new") == 1)
-      #expect(try await direct("idle") == nil)
+      #expect(try await used(queue, by: "new") == 1)
+      #expect(try await used(queue, by: "idle") == nil)
       try await queue.execute("DELETE FROM analysis.partition_made")
-      #expect(try await direct("late") == nil)
+      #expect(try await used(queue, by: "late") == nil)
       #expect(try await queue.number("SELECT count(*) FROM analysis.usage") == 2)
     }
   }

@@ -204,7 +204,6 @@ LEFT JOIN analysis.account a ON a.shard = w.shard AND a.user_id = w.user_id
 CROSS JOIN (SELECT analysis.clinics_seen(analysis.caller()) AS clinics) s
 WHERE s.clinics IS NULL OR coalesce(w.clinic_id, a.clinic_id) = ANY (s.clinics);
 
--- The webhooks that the caller sees, by number.
 CREATE OR REPLACE FUNCTION analysis.list_webhooks() RETURNS SETOF analysis.listed_webhook
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT * FROM analysis.listed_webhook w ORDER BY w.o_webhook
