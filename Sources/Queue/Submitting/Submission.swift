@@ -261,6 +261,8 @@ public struct Refusal: Sendable, Equatable {
 
   /// Whether the reason is the monthly limit.
   public var isQuota: Bool { code == Reason.quota.rawValue }
+  /// Whether the reason is that there is no such user.
+  var isOfUnknownUser: Bool { code == Reason.unknownUser.rawValue }
 
   private static func sentence(
     _ reason: Reason, _ code: String, _ user: String, _ limit: Int?, _ used: Int?

@@ -10,6 +10,8 @@ public actor Submitter {
   private let database: ConnectionPool
   private let limits: SubmitLimits
   private var shards: [String: Int16] = [:]
+  /// Whether all users are in one shard, as in most installations; nil until it is known.
+  private var hasOneShard: Bool?
   private var unnotified: Set<Int16> = []
   private var notifiedAt: ContinuousClock.Instant?
   private var dueNotification: Task<Void, Never>?
@@ -54,6 +56,7 @@ public actor Submitter {
       for (item, outcome) in zip(call.items, answers) {
         outcomes[item.index] = outcome
         answered(item.index, outcome)
+        if case .refused(let refusal) = outcome, refusal.isOfUnknownUser { forget(item.submission.user) }
       }
     }
     notifyWhenDue()
@@ -231,6 +234,12 @@ public actor Submitter {
 
   private func shards(of users: [String]) async throws(JobQueueError) -> [String: Int16] {
     let wanted = Set(users)
+    if !wanted.isEmpty, hasOneShard == nil {
+      hasOneShard = try await persistently { () async throws(JobQueueError) in
+        try await ShardDirectory(self.database).shards().count == 1
+      }
+    }
+    if hasOneShard == true { return Dictionary(uniqueKeysWithValues: wanted.map { ($0, 0) }) }
     var known: [String: Int16] = [:]
     for user in wanted { known[user] = shards[user] }
     let unknown = wanted.filter { known[$0] == nil }
@@ -242,6 +251,12 @@ public actor Submitter {
     shards.merge(found) { $1 }
     known.merge(found) { $1 }
     return known
+  }
+
+  /// Where a user is sought who was not there: somebody may be given that name, in another shard.
+  private func forget(_ user: String) {
+    shards[user] = nil
+    hasOneShard = nil
   }
 
   /// Refuses what the protocol itself cannot carry, so that one such job does not fail a whole call.

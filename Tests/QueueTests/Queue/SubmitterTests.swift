@@ -85,6 +85,30 @@ struct SubmitterTests {
     }
   }
 
+  @Test("looks anew for a name that it was refused, which a user of another shard has been given since")
+  func namedSince() async throws {
+    try await withQueue(shards: 5) { queue async throws in
+      let user = try await queue.addUsers(1, inShard: 3)[0]
+      let name = try await queue.text(
+        "SELECT 'name-' || i FROM generate_series(1, 100) i WHERE analysis.shard_of('name-' || i) = 1 LIMIT 1")
+      let submitter = Submitter(queue.pool)
+      #expect(try await submitter.submit([queue.submission(name)])[0].job == nil)
+      try await queue.execute("SELECT analysis.rename_user(3::smallint, '\(user)', '\(name)')")
+      #expect(try await submitter.submit([queue.submission(name)])[0].job != nil)
+    }
+  }
+
+  @Test("finds users where shards were chosen after it was refused the first one")
+  func shardsChosenSince() async throws {
+    try await withQueue { queue async throws in
+      let submitter = Submitter(queue.pool)
+      #expect(try await submitter.submit([queue.submission("clinic")])[0].job == nil)
+      try await queue.execute("UPDATE analysis.setting SET value = '64' WHERE name = 'shards'")
+      try await queue.addUser("clinic")
+      #expect(try await submitter.submit([queue.submission("clinic")])[0].job != nil)
+    }
+  }
+
   @Test("counts for a batch a refused job whose user or key is longer than any can be")
   func longRefusals() async throws {
     try await withQueue { queue async throws in

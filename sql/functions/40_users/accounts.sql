@@ -4,19 +4,21 @@
 -- in their composed form (NFC): programs write one name in two forms. A renamed user stays in the shard
 -- of the first name. A former name may be kept in its decomposed form: it is found where nobody has it now.
 CREATE OR REPLACE FUNCTION analysis.shard_of(p_user text) RETURNS smallint
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT coalesce(
-    (SELECT r.shard FROM analysis.renamed r WHERE r.name_sha256 = h.hash),
-    (SELECT r.shard FROM analysis.renamed r
-     WHERE normalize(p_user) IS NOT NFD NORMALIZED
-       AND r.name_sha256 = sha256(convert_to(normalize(p_user, NFD), 'UTF8'))
-       AND NOT EXISTS (
-         SELECT FROM analysis.account a WHERE a.shard = n.shard AND a.user_ref = normalize(p_user))),
-    n.shard)
-  FROM (SELECT sha256(convert_to(normalize(p_user), 'UTF8')) AS hash) h, analysis.setting s,
-    LATERAL (SELECT (get_byte(h.hash, 0) * 256 + get_byte(h.hash, 1)) % s.value::int AS shard) n
-  WHERE s.name = 'shards'
-$$;
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (
+    SELECT coalesce(
+      (SELECT r.shard FROM analysis.renamed r WHERE r.name_sha256 = h.hash),
+      (SELECT r.shard FROM analysis.renamed r
+       WHERE normalize(p_user) IS NOT NFD NORMALIZED
+         AND r.name_sha256 = sha256(convert_to(normalize(p_user, NFD), 'UTF8'))
+         AND NOT EXISTS (
+           SELECT FROM analysis.account a WHERE a.shard = n.shard AND a.user_ref = normalize(p_user))),
+      n.shard)
+    FROM (SELECT sha256(convert_to(normalize(p_user), 'UTF8')) AS hash) h, analysis.setting s,
+      LATERAL (SELECT (get_byte(h.hash, 0) * 256 + get_byte(h.hash, 1)) % s.value::int AS shard) n
+    WHERE s.name = 'shards');
+END $$;
 COMMENT ON FUNCTION analysis.shard_of IS
   'Answers the shard of a user, who need not exist.';
 
