@@ -461,6 +461,44 @@ struct PlanTests {
     }
   }
 
+  /// The server prepares a function in SQL anew with each call, unless it is a part of the statement that calls it: one
+  /// that looks something up or has settings never is.
+  @Test(
+    "What is called for one job, or by an app, calls no function that is planned anew",
+    arguments: [
+      "submit(0::smallint, '{user}', '{1}', '{1}', ARRAY[sha256('a')], \(PlanTests.none)",
+      "submit(analysis.shard_of('user'), '{user}', '{1}', '{1}', ARRAY[sha256('b')], '{b}', \(PlanTests.rest)",
+      "submit_image('user', 'throat', E'\\\\xffd8ff')",
+      "submit_images('{user}', '{throat}', ARRAY[E'\\\\xffd8ff'::bytea])", "job_state('user', 1)",
+      "open_results('user', '{1}')", "gateway_events(0::smallint, ARRAY[sha256('token')], '{NULL}', true)",
+      "gateway_user(0::smallint, sha256('token'))", "gateway_states(0::smallint, sha256('token'), '{1}')",
+      "gateway_jobs(0::smallint, sha256('token'))",
+      "gateway_submit(0::smallint, sha256('token'), 'user', 1::smallint, sha256('c'), 'c', NULL, 'c', NULL, NULL)",
+      "claim(0::smallint, sha256('1'), 100, '{5}', '{0}', '{1}', 1, 60000)",
+      "finish_deliveries(0::smallint, sha256('1'), '{1}', '{failed}', '{NULL}', '{NULL}')",
+    ])
+  func plannedOnce(call: String) async throws {
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      _ = try await queue.submit([Ask("user", image: "a")])
+      try await queue.execute(
+        "SELECT analysis.add_token(0::smallint, 'user', sha256('token'), 'phone', NULL)")
+      try await queue.pool.withConnection { connection in
+        try await connection.execute(script: "SET track_functions = 'all'; BEGIN")
+        for _ in 0..<20 { _ = try await connection.query("SELECT * FROM analysis.\(call)") }
+        // The first few calls of a session have plans of their own.
+        let planned = try await connection.query(
+          """
+          SELECT f.funcname::text FROM pg_stat_xact_user_functions f JOIN pg_proc p ON p.oid = f.funcid
+          JOIN pg_language l ON l.oid = p.prolang WHERE l.lanname = 'sql' AND f.calls >= 20
+          """
+        ).map { try $0.string(0) }
+        #expect(planned.isEmpty, "\(call)")
+        try await connection.execute(script: "ROLLBACK; RESET track_functions")
+      }
+    }
+  }
+
   @Test("Putting images under another key reads those images only, however many others there are")
   func rewrapIsBounded() async throws {
     try await withCheckedQueue { queue in

@@ -18,15 +18,17 @@ COMMENT ON FUNCTION analysis.period_of IS
 -- The first moment of a day. Where clocks go back over midnight, that midnight comes twice and AT TIME ZONE
 -- answers the later one; the earlier is found with the offset of the day before.
 CREATE OR REPLACE FUNCTION analysis.day_start(p_day date, p_zone text) RETURNS timestamptz
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN (c.earlier AT TIME ZONE p_zone)::date = p_day THEN least(c.midnight, c.earlier)
-    ELSE c.midnight END
-  FROM (SELECT p_day::timestamp AS wall, p_day::timestamp - interval '1 day' AS before) d
-  CROSS JOIN LATERAL (
-    SELECT d.wall AT TIME ZONE p_zone AS midnight,
-           (d.wall - (
-             d.before - (d.before AT TIME ZONE p_zone) AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC' AS earlier) c
-$$;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+  v_wall timestamp := p_day;
+  v_before timestamp := v_wall - interval '1 day';
+  v_midnight timestamptz := v_wall AT TIME ZONE p_zone;
+  v_earlier timestamptz :=
+    (v_wall - (v_before - (v_before AT TIME ZONE p_zone) AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC';
+BEGIN
+  RETURN CASE WHEN (v_earlier AT TIME ZONE p_zone)::date = p_day THEN least(v_midnight, v_earlier)
+    ELSE v_midnight END;
+END $$;
 
 COMMENT ON FUNCTION analysis.day_start IS
   'Answers the moment at which a day begins in a time zone.';
@@ -48,13 +50,14 @@ $$;
 
 -- The first day that is no longer in a period.
 CREATE OR REPLACE FUNCTION analysis.period_end_day(p_period smallint, p_anchors int[]) RETURNS date
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN m.anchor = 1 THEN m.next ELSE least(m.first + m.anchor, m.next) - 1 END
-  FROM (
-    SELECT analysis.anchor_at(p_period, p_anchors)::int AS anchor,
-      make_date(p_period / 12, p_period % 12 + 1, 1) AS first,
-      make_date((p_period + 1) / 12, (p_period + 1) % 12 + 1, 1) AS next) m
-$$;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+  v_anchor int := analysis.anchor_at(p_period, p_anchors);
+  v_first date := make_date(p_period / 12, p_period % 12 + 1, 1);
+  v_next date := make_date((p_period + 1) / 12, (p_period + 1) % 12 + 1, 1);
+BEGIN
+  RETURN CASE WHEN v_anchor = 1 THEN v_next ELSE least(v_first + v_anchor, v_next) - 1 END;
+END $$;
 
 -- The first moment that is no longer in a period: where that day begins.
 CREATE OR REPLACE FUNCTION analysis.period_ends(p_period smallint, p_zone text, p_anchors int[])

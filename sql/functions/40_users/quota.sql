@@ -4,13 +4,14 @@
 -- What a user has used of a month: a unit whose refund is still to be applied does not count.
 CREATE OR REPLACE FUNCTION analysis.used_of(p_shard smallint, p_user_id bigint, p_period smallint)
 RETURNS int
-LANGUAGE sql STABLE AS $$
-  SELECT coalesce(
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN coalesce(
       (SELECT u.used FROM analysis.usage u
        WHERE u.shard = p_shard AND u.user_id = p_user_id AND u.period = p_period), 0)
-    - (SELECT count(*)::int FROM analysis.refund f
-       WHERE f.shard = p_shard AND f.user_id = p_user_id AND f.period = p_period)
-$$;
+    - (SELECT count(*) FROM analysis.refund f
+       WHERE f.shard = p_shard AND f.user_id = p_user_id AND f.period = p_period);
+END $$;
 
 -- The share of a limit that is reported to a user: 80 or 100 percent, or 0. A limit of NULL is none.
 CREATE OR REPLACE FUNCTION analysis.limit_level(p_used int, p_limit int) RETURNS int

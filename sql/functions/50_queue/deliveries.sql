@@ -193,7 +193,9 @@ CREATE OR REPLACE FUNCTION analysis.settle_events(
   p_delays_ms bigint[], p_now timestamptz)
 RETURNS TABLE (
   webhook_id int, tried_at timestamptz, failed_at timestamptz, failure text, outcome text, delay_ms bigint)
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN QUERY
   UPDATE analysis.webhook_event e
   SET worker_id = NULL,
       attempts = CASE g.outcome WHEN 'released' THEN greatest(e.attempts - 1, 0) ELSE e.attempts END,
@@ -214,8 +216,8 @@ LANGUAGE sql AS $$
     FROM unnest(p_events, p_outcomes, p_failures, p_delays_ms) d(id, outcome, failure, delay_ms)
     ORDER BY d.id) g
   WHERE e.shard = p_shard AND e.id = g.id AND e.worker_id = p_worker AND e.due_at IS NOT NULL
-  RETURNING e.webhook_id, e.tried_at, e.failed_at, e.failure, g.outcome, g.delay_ms
-$$;
+  RETURNING e.webhook_id, e.tried_at, e.failed_at, e.failure, g.outcome, g.delay_ms;
+END $$;
 
 -- Stores what came of events that the worker had taken and still has: delivered, failed, gone (the receiver
 -- wants no more, which switches it off) or released (not sent). A failed one is sent again after a time that

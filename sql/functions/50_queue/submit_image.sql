@@ -195,19 +195,21 @@ END $$;
 -- Those of some jobs that are at these places, which are in order.
 CREATE OR REPLACE FUNCTION analysis.submissions_at(p_jobs analysis.submissions, p_places int[])
 RETURNS analysis.submissions
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT ROW(
-    array_agg(t."user" ORDER BY t.i), array_agg(t.kind ORDER BY t.i), array_agg(t.priority ORDER BY t.i),
-    array_agg(t.sha256 ORDER BY t.i), NULL::int[], NULL::int[], array_agg(t.unsanitized ORDER BY t.i),
-    array_agg(t.key ORDER BY t.i), array_agg(t.at ORDER BY t.i), array_agg(t.expires ORDER BY t.i),
-    NULL::text[], NULL::bigint[], NULL::bytea[], array_agg(t.reference ORDER BY t.i),
-    NULL::int[])::analysis.submissions
-  FROM unnest(
-    p_jobs."user", p_jobs.kind, p_jobs.priority, p_jobs.sha256, p_jobs.unsanitized, p_jobs.key, p_jobs.at,
-    p_jobs.expires, p_jobs.reference)
-    WITH ORDINALITY t("user", kind, priority, sha256, unsanitized, key, at, expires, reference, i)
-  WHERE t.i = ANY (p_places)
-$$;
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN (
+    SELECT ROW(
+      array_agg(t."user" ORDER BY t.i), array_agg(t.kind ORDER BY t.i), array_agg(t.priority ORDER BY t.i),
+      array_agg(t.sha256 ORDER BY t.i), NULL::int[], NULL::int[], array_agg(t.unsanitized ORDER BY t.i),
+      array_agg(t.key ORDER BY t.i), array_agg(t.at ORDER BY t.i), array_agg(t.expires ORDER BY t.i),
+      NULL::text[], NULL::bigint[], NULL::bytea[], array_agg(t.reference ORDER BY t.i),
+      NULL::int[])::analysis.submissions
+    FROM unnest(
+      p_jobs."user", p_jobs.kind, p_jobs.priority, p_jobs.sha256, p_jobs.unsanitized, p_jobs.key, p_jobs.at,
+      p_jobs.expires, p_jobs.reference)
+      WITH ORDINALITY t("user", kind, priority, sha256, unsanitized, key, at, expires, reference, i)
+    WHERE t.i = ANY (p_places));
+END $$;
 
 -- Submits those images that are not refused already, in one call of submit for each shard, in order. Answers
 -- what became of each of all: its outcome, why it is refused, and its job.

@@ -51,7 +51,7 @@ BEGIN
     CASE WHEN q.quota IS NOT NULL THEN greatest(0, q.quota - u.used) END, analysis.period_text(m.period),
     analysis.period_begins(m.period, a.zone, a.anchors), a.zone, p.backend_subscription, v_token.o_number
   FROM analysis.account a
-  CROSS JOIN LATERAL (SELECT analysis.period_at(v_now, a.zone, a.anchors) AS period) m
+  CROSS JOIN LATERAL (SELECT analysis.period_at(v_now, a.zone, a.anchors) AS period OFFSET 0) m
   CROSS JOIN LATERAL (SELECT analysis.used_of(a.shard, a.user_id, m.period) AS used) u
   LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, v_now) l ON true
   CROSS JOIN LATERAL (SELECT CASE WHEN l.plan_id IS NULL THEN 0 ELSE l.monthly_limit END AS quota) q

@@ -96,11 +96,11 @@ RETURNS TABLE (percent int, month text)
 LANGUAGE sql STABLE AS $$
   SELECT v.level, analysis.period_text(m.period)
   FROM analysis.account a
-  CROSS JOIN LATERAL (SELECT analysis.period_at(clock_timestamp(), a.zone, a.anchors) AS period) m
-  CROSS JOIN LATERAL analysis.limit_of(p_shard, p_user_id, clock_timestamp()) l
-  CROSS JOIN LATERAL (
-    SELECT analysis.limit_level(
-      analysis.used_of(p_shard, p_user_id, m.period), l.monthly_limit) AS level) v
+  CROSS JOIN (SELECT clock_timestamp() AS now OFFSET 0) n
+  CROSS JOIN LATERAL (SELECT analysis.period_at(n.now, a.zone, a.anchors) AS period OFFSET 0) m
+  CROSS JOIN LATERAL analysis.limit_of(p_shard, p_user_id, n.now) l
+  CROSS JOIN LATERAL (SELECT analysis.used_of(p_shard, p_user_id, m.period) AS used OFFSET 0) u
+  CROSS JOIN LATERAL (SELECT analysis.limit_level(u.used, l.monthly_limit) AS level) v
   WHERE a.shard = p_shard AND a.user_id = p_user_id AND v.level > 0
 $$;
 

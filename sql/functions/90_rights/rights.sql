@@ -7,11 +7,12 @@
 -- schema belongs to another, as after a dump was restored without owners, it is what the next migration
 -- takes.
 CREATE OR REPLACE FUNCTION analysis.role_prefix() RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT coalesce(substring(pg_get_userbyid(n.nspowner) FROM '^(.+)_owner$'), 'analysis')
-  FROM pg_namespace n
-  WHERE n.nspname = 'analysis'
-$$;
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (
+    SELECT coalesce(substring(pg_get_userbyid(n.nspowner) FROM '^(.+)_owner$'), 'analysis')
+    FROM pg_namespace n WHERE n.nspname = 'analysis');
+END $$;
 COMMENT ON FUNCTION analysis.role_prefix IS
   'Answers with what the names of this installation''s roles begin.';
 
