@@ -9,7 +9,7 @@ struct WholeJobRow: BenchmarkRow {
   /// Calls in flight, that of the comparison first.
   private let inFlight: [Int]
   private let jobs: Int
-  private let stage = Held<JobStage>()
+  private let stages = Held<[JobStage]>()
 
   private static let quickJobs = 400
   private static let quickPictures = 20
@@ -28,10 +28,14 @@ struct WholeJobRow: BenchmarkRow {
 
   func contenders(_ bench: Bench) async throws -> [Contender] {
     let jobs = bench.givenSize(jobs, quick: Self.quickJobs)
-    let stage = try await JobStage(
-      bench, named: name.replacing("-", with: "_"), jobs: jobs,
-      pictures: bench.size(QueueFixture.usualPictures, quick: Self.quickPictures), delay: delay)
-    self.stage.put(stage)
+    let pictures = bench.size(QueueFixture.usualPictures, quick: Self.quickPictures)
+    let database = name.replacing("-", with: "_")
+    let stage = try await JobStage(bench, named: database, jobs: jobs, pictures: pictures, delay: delay)
+    stages.put([stage])
+    let encrypted = try await JobStage(
+      bench, named: "\(database)_encrypted", jobs: jobs, pictures: pictures, delay: delay,
+      keys: try PictureKeys())
+    stages.put([stage, encrypted])
     let counts = inFlight.prefix(bench.size(inFlight.count, quick: 1))
     // The endpoint after the worker that it is set against.
     let ours = counts.flatMap { inFlight in
@@ -42,14 +46,19 @@ struct WholeJobRow: BenchmarkRow {
         },
       ]
     }
-    let unvacuumed = Contender("\(inFlight[0]) in flight, not vacuumed") {
-      try await stage.run($0, inFlight: inFlight[0], vacuums: false)
-    }
-    return ours + [unvacuumed]
+    let twins = [
+      Contender("\(inFlight[0]) in flight, encrypted") { try await encrypted.run($0, inFlight: inFlight[0]) },
+      Contender("\(inFlight[0]) in flight, not vacuumed") {
+        try await stage.run($0, inFlight: inFlight[0], vacuums: false)
+      },
+    ]
+    return ours + twins
       + bench.peers(
         "whole", fill: "fill-whole",
         options: ["--jobs", "\(jobs)", "--in-flight", "\(inFlight[0])", "--endpoint", stage.endpoint.url])
   }
 
-  func clean(_ bench: Bench) async { await stage.take()?.end() }
+  func clean(_ bench: Bench) async {
+    for stage in stages.take() ?? [] { await stage.end() }
+  }
 }
