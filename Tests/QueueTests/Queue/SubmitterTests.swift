@@ -90,7 +90,8 @@ struct SubmitterTests {
     try await withQueue(shards: 5) { queue async throws in
       let user = try await queue.addUsers(1, inShard: 3)[0]
       let name = try await queue.text(
-        "SELECT 'name-' || i FROM generate_series(1, 100) i WHERE analysis.shard_of('name-' || i) = 1 LIMIT 1")
+        "SELECT 'name-' || i FROM generate_series(1, 100) i WHERE analysis.shard_of('name-' || i) = 1 LIMIT 1"
+      )
       let submitter = Submitter(queue.pool)
       #expect(try await submitter.submit([queue.submission(name)])[0].job == nil)
       try await queue.execute("SELECT analysis.rename_user(3::smallint, '\(user)', '\(name)')")
