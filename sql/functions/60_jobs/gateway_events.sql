@@ -105,14 +105,15 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- What has happened to the users of many tokens: p_since[i] is the cursor of who shows p_tokens[i], NULL for
--- one who begins to listen now. p_with_limits: also of what limit each has reached, be that new or not.
+-- one who begins to listen now. p_with_limits: also of what limit each has reached, be that new or not. Its
+-- plan is kept: to make it takes six times as long as a look for one token.
 CREATE OR REPLACE FUNCTION analysis.gateway_events(
   p_shard smallint, p_tokens bytea[], p_since text[], p_with_limits boolean)
 RETURNS TABLE (
   o_place int, o_cursor text, o_event text, o_number bigint, o_state text, o_role text, o_person text,
   o_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off AS $$
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_snapshot text := pg_current_snapshot();
