@@ -106,7 +106,7 @@ $$;
 
 -- What has happened to the users of many tokens: p_since[i] is the cursor of who shows p_tokens[i], NULL for
 -- one who begins to listen now. p_with_limits: also of what limit each has reached, be that new or not. Its
--- plan is kept: to make it takes six times as long as a look for one token.
+-- plan is kept: to make it takes five times as long as a look for one token.
 CREATE OR REPLACE FUNCTION analysis.gateway_events(
   p_shard smallint, p_tokens bytea[], p_since text[], p_with_limits boolean)
 RETURNS TABLE (
