@@ -429,6 +429,13 @@ struct PlanTests {
     }
   }
 
+  /// A user with two jobs and an app.
+  private func addUser(to queue: QueueFixture) async throws {
+    try await queue.addUser("user")
+    _ = try await queue.submit([Ask("user", image: "a"), Ask("user", image: "b")])
+    try await queue.execute("SELECT analysis.add_token(0::smallint, 'user', sha256('token'), 'phone', NULL)")
+  }
+
   @Test(
     "What is asked of one user reads no others of a month that was never analysed",
     arguments: [
@@ -440,11 +447,8 @@ struct PlanTests {
     ])
   func userIsFoundByTheirNumber(call: String) async throws {
     try await withCheckedQueue { queue in
-      try await queue.addUser("user")
+      try await addUser(to: queue)
       #expect(try await queue.number("SELECT user_id FROM analysis.account") == 1)
-      _ = try await queue.submit([Ask("user", image: "a"), Ask("user", image: "b")])
-      try await queue.execute(
-        "SELECT analysis.add_token(0::smallint, 'user', sha256('token'), 'phone', NULL)")
       try await queue.pool.withConnection { connection in
         // The session's plans come from here, where there are two jobs.
         for _ in 0..<6 { _ = try await connection.query("SELECT * FROM analysis.\(call)") }
@@ -474,15 +478,12 @@ struct PlanTests {
       "gateway_user(0::smallint, sha256('token'))", "gateway_states(0::smallint, sha256('token'), '{1}')",
       "gateway_jobs(0::smallint, sha256('token'))",
       "gateway_submit(0::smallint, sha256('token'), 'user', 1::smallint, sha256('c'), 'c', NULL, 'c', NULL, NULL)",
-      "claim(0::smallint, sha256('1'), 100, '{5}', '{0}', '{1}', 1, 60000)",
+      "claim(0::smallint, sha256('1'), nextval('analysis.job_id'), '{5}', '{0}', '{1}', 1, 60000)",
       "finish_deliveries(0::smallint, sha256('1'), '{1}', '{failed}', '{NULL}', '{NULL}')",
     ])
   func plannedOnce(call: String) async throws {
     try await withCheckedQueue { queue in
-      try await queue.addUser("user")
-      _ = try await queue.submit([Ask("user", image: "a")])
-      try await queue.execute(
-        "SELECT analysis.add_token(0::smallint, 'user', sha256('token'), 'phone', NULL)")
+      try await addUser(to: queue)
       try await queue.pool.withConnection { connection in
         try await connection.execute(script: "SET track_functions = 'all'; BEGIN")
         for _ in 0..<20 { _ = try await connection.query("SELECT * FROM analysis.\(call)") }
