@@ -30,9 +30,16 @@ DECLARE
 BEGIN
   RETURN QUERY
   WITH held AS (
-    SELECT c.user_id, c.analysed::int AS analysed, 0 AS open
-      FROM analysis.result_counts(p_period) c
-     WHERE c.shard = p_shard
+    -- All results by one index, less the few that were cancelled by another.
+    SELECT r.user_id, count(*)::int AS analysed, 0 AS open
+      FROM analysis.result r
+     WHERE r.shard = p_shard AND r.period = p_period
+     GROUP BY r.user_id
+     UNION ALL
+    SELECT r.user_id, -count(*)::int, 0
+      FROM analysis.result r
+     WHERE r.shard = p_shard AND r.period = p_period AND r.outcome = 2
+     GROUP BY r.user_id
      UNION ALL
     SELECT j.user_id, 0, count(*)::int
       FROM analysis.jobs_without_result(p_shard, p_period) n

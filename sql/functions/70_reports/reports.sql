@@ -11,25 +11,6 @@ $$;
 COMMENT ON FUNCTION analysis.statement_due IS
   'Answers the moment from which a month may be closed.';
 
--- What became of each user's jobs of a month that have a result. All are counted by one index; the few that
--- were cancelled, or took another number of calls than one, by another. Safe to run in parallel, as usage_of
--- is.
-CREATE OR REPLACE FUNCTION analysis.result_counts(p_period smallint)
-RETURNS TABLE (shard smallint, user_id bigint, analysed bigint, cancelled bigint, calls bigint)
-LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT n.shard, n.user_id, n.results - coalesce(o.cancelled, 0), coalesce(o.cancelled, 0),
-    n.results + coalesce(o.more_calls, 0)
-  FROM (
-    SELECT r.shard, r.user_id, count(*) AS results FROM analysis.result r
-    WHERE r.period = p_period GROUP BY r.user_id, r.shard) n
-  LEFT JOIN (
-    SELECT r.shard, r.user_id, count(*) FILTER (WHERE r.outcome = 2) AS cancelled,
-      sum(r.calls - 1) AS more_calls
-    FROM analysis.result r
-    WHERE r.period = p_period AND (r.outcome = 2 OR r.calls <> 1) GROUP BY r.user_id, r.shard
-  ) o ON o.shard = n.shard AND o.user_id = n.user_id
-$$;
-
 -- What every user used in a month, as it is now: each account that was there before the month ended for it,
 -- and each that used something nevertheless. Plan and limit are those in force now or, when the month is
 -- over for the user, at its end. A unit whose refund is still to be applied does not count as used. Of
@@ -42,9 +23,9 @@ RETURNS TABLE (
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT a.shard, a.user_id, a.user_ref, a.zone, p.name, p.display_name, l.monthly_limit::bigint,
     n.used, CASE WHEN l.monthly_limit IS NULL THEN 0 ELSE greatest(n.used - l.monthly_limit, 0) END,
-    coalesce(r.analysed, 0), coalesce(w.failed, 0), coalesce(r.cancelled, 0),
+    coalesce(r.results, 0) - coalesce(w.cancelled, 0), coalesce(w.failed, 0), coalesce(w.cancelled, 0),
     coalesce(u.refunded, 0) + coalesce(w.units, 0), coalesce(u.refused, 0)::bigint,
-    coalesce(r.calls, 0) + coalesce(w.calls, 0),
+    coalesce(r.results, 0) + coalesce(w.calls, 0),
     m.starts, m.starts_local
   FROM analysis.account a
   -- Once for a zone and its anchors, not for each user: OFFSET 0 keeps the planner from moving it. Every
@@ -52,24 +33,32 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
   LEFT JOIN (
     SELECT z.zone, z.anchors, b.starts, timezone(z.zone, b.starts) AS starts_local,
       analysis.period_ends(p_period, z.zone, z.anchors) AS ends
-    FROM (SELECT DISTINCT a.zone, coalesce(a.anchors, '{}') AS anchors FROM analysis.account a) z
+    FROM (SELECT DISTINCT a.zone, a.anchors FROM analysis.account a) z
     CROSS JOIN LATERAL (
       SELECT analysis.period_begins(p_period, z.zone, z.anchors) AS starts OFFSET 0) b
     OFFSET 0) m
-    ON m.zone = a.zone AND m.anchors = coalesce(a.anchors, '{}')
+    ON m.zone = a.zone AND m.anchors IS NOT DISTINCT FROM a.anchors
   LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id AND u.period = p_period
-  LEFT JOIN analysis.result_counts(p_period) r ON r.shard = a.shard AND r.user_id = a.user_id
+  -- All results are counted by one index, as if each were an analysis after one call.
+  LEFT JOIN (
+    SELECT k.shard, k.user_id, count(*) AS results FROM analysis.result k
+    WHERE k.period = p_period GROUP BY k.user_id, k.shard
+  ) r ON r.shard = a.shard AND r.user_id = a.user_id
   -- What few users have, by one join: each costs the report of many users more than to read it.
   LEFT JOIN (
-    SELECT x.shard, x.user_id, sum(x.units) AS units, sum(x.failed) AS failed, sum(x.calls) AS calls
+    SELECT x.shard, x.user_id, sum(x.units) AS units, sum(x.failed) AS failed,
+      sum(x.cancelled) AS cancelled, sum(x.calls) AS calls
     FROM (
-      SELECT f.shard, f.user_id, 1 AS units, 0 AS failed, 0 AS calls FROM analysis.refund f
+      SELECT f.shard, f.user_id, 1 AS units, 0 AS failed, 0 AS cancelled, 0 AS calls FROM analysis.refund f
       WHERE f.period = p_period
       UNION ALL
-      SELECT f.shard, f.user_id, 0, 1, 0 FROM analysis.dead f WHERE f.period = p_period
+      SELECT f.shard, f.user_id, 0, 1, 0, 0 FROM analysis.dead f WHERE f.period = p_period
       UNION ALL
-      SELECT f.shard, f.user_id, 0, 0, f.calls::int FROM analysis.attempt_error f
-      WHERE f.period = p_period) x
+      SELECT f.shard, f.user_id, 0, 0, 0, f.calls::int FROM analysis.attempt_error f
+      WHERE f.period = p_period
+      UNION ALL
+      SELECT f.shard, f.user_id, 0, 0, (f.outcome = 2)::int, f.calls - 1 FROM analysis.result f
+      WHERE f.period = p_period AND (f.outcome = 2 OR f.calls <> 1)) x
     GROUP BY x.shard, x.user_id
   ) w ON w.shard = a.shard AND w.user_id = a.user_id
   CROSS JOIN LATERAL (SELECT coalesce(u.used, 0) - coalesce(w.units, 0) AS used) n
