@@ -82,10 +82,8 @@ CREATE OR REPLACE FUNCTION analysis.claim(
   p_n int, p_lease_ms int)
 RETURNS TABLE (
   o_lease bigint, o_lane smallint, o_job bigint, o_period smallint, o_attempt smallint, o_vt bigint,
-  o_user bigint,
-  o_kind smallint, o_image_period smallint, o_image bigint, o_bytes int, o_unsanitized boolean,
-  o_expired boolean,
-  o_max_attempts smallint, o_image_mark bytea)
+  o_user bigint, o_kind smallint, o_image_period smallint, o_image bigint, o_bytes int,
+  o_unsanitized boolean, o_expired boolean, o_max_attempts smallint, o_image_mark bytea)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
@@ -116,8 +114,7 @@ BEGIN
   IF NOT analysis.is_claim(p_shard, p_worker, p_lease, p_lanes, p_from, p_limits, p_n, p_lease_ms) THEN
     PERFORM analysis.require_argument(
       false,
-      'a claim names a shard, a worker, a lease, '
-      'lanes with a mark and a limit each, and a count and a lease');
+      'a claim names a shard, a worker, a lease, lanes with a mark and a limit each, and a count');
   END IF;
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
@@ -142,8 +139,7 @@ BEGIN
     LOOP
       -- 2. Take the first rows that nobody else is taking. The rows are found inside the DELETE's own WITH,
       -- once; the DELETE reaches them by their address alone. No condition on it may be one that an index
-      -- serves: by
-      --    an index a plan could go through the whole shard, or through all jobs of the same virtual time.
+      -- serves: by an index a plan could go through the whole shard, or all jobs of the same virtual time.
       IF p_limits[i] <= 16777215 THEN
         WITH taken AS (
           WITH x AS MATERIALIZED (
@@ -193,9 +189,8 @@ BEGIN
                array_agg(f.job_id), array_agg(f.period), array_agg(f.tries), array_agg(f.user_id)
         FROM found f HAVING count(*) > 0)
       SELECT p_lease + i - 1, p_lanes[i], f.job_id, f.period, (analysis.attempts_of(f.tries) + 1)::smallint,
-             f.vt, f.user_id, f.kind,
-             f.image_period, f.image_id, f.image_bytes, f.image_unsanitized, f.expired, f.max_attempts,
-             f.image_mark
+             f.vt, f.user_id, f.kind, f.image_period, f.image_id, f.image_bytes, f.image_unsanitized,
+             f.expired, f.max_attempts, f.image_mark
       FROM found f;
       GET DIAGNOSTICS v_found = ROW_COUNT;
       v_dropped := v_dropped + cardinality(v_job) - v_found;

@@ -69,11 +69,10 @@ END $$;
 -- busy before.
 CREATE OR REPLACE FUNCTION analysis.complete(
   p_shard smallint, p_worker bytea, p_leases bigint[], p_jobs bigint[], p_analysis_id text[],
-  p_answered_at timestamptz[],
-  p_conditions text[], p_condition_count smallint[], p_primary_id text[], p_primary_name text[],
-  p_primary_confidence double precision[], p_primary_band smallint[], p_primary_normal boolean[],
-  p_secondary_id text[],
-  p_secondary_name text[], p_secondary_confidence double precision[], p_secondary_band smallint[],
+  p_answered_at timestamptz[], p_conditions text[], p_condition_count smallint[], p_primary_id text[],
+  p_primary_name text[], p_primary_confidence double precision[], p_primary_band smallint[],
+  p_primary_normal boolean[], p_secondary_id text[], p_secondary_name text[],
+  p_secondary_confidence double precision[], p_secondary_band smallint[],
   p_secondary_normal boolean[], p_serious double precision[], p_consult double precision[],
   p_endpoint_serious boolean[], p_endpoint_consult boolean[], p_calls smallint[], p_call_ms int[],
   p_model text[], p_endpoint text[], p_version text, p_known_busy boolean DEFAULT false,
@@ -105,9 +104,6 @@ BEGIN
     PERFORM analysis.require_argument(
       false, 'each job is given together with its lease, and what is stored of it, in texts of usual length');
   END IF;
-  IF current_setting('transaction_isolation') = 'repeatable read' THEN
-    PERFORM analysis.refuse_repeatable_read();
-  END IF;
   v_held := analysis.lock_leases(p_shard, analysis.worker_number(p_worker), p_leases);
   o_stored := '{}';
   o_busy := '{}';
@@ -130,8 +126,7 @@ BEGIN
       WITH stored AS (
         INSERT INTO analysis.result (
           shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at, analysis_id,
-          answered_at,
-          primary_id, primary_name, primary_confidence, primary_band, primary_normal,
+          answered_at, primary_id, primary_name, primary_confidence, primary_band, primary_normal,
           secondary_id, secondary_name, secondary_confidence, secondary_band, secondary_normal,
           serious, consult, endpoint_serious, endpoint_consult, condition_count, conditions, endpoint, model,
           version, call_ms)
@@ -153,8 +148,8 @@ BEGIN
             unnest(p_secondary_band) AS secondary_band, unnest(p_secondary_normal) AS secondary_normal,
             unnest(p_serious) AS serious, unnest(p_consult) AS consult,
             unnest(p_endpoint_serious) AS endpoint_serious, unnest(p_endpoint_consult) AS endpoint_consult,
-            unnest(p_calls) AS calls,
-            unnest(p_call_ms) AS call_ms, unnest(p_model) AS model, unnest(p_endpoint) AS endpoint) g
+            unnest(p_calls) AS calls, unnest(p_call_ms) AS call_ms, unnest(p_model) AS model,
+            unnest(p_endpoint) AS endpoint) g
         JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.lease_id = g.lease_id
         ORDER BY h.job_id
         RETURNING job_id)

@@ -229,7 +229,6 @@ DECLARE
     SELECT h.counted FROM analysis.queue_history h
     WHERE h.step = 10 AND h.at < p_at ORDER BY h.at DESC LIMIT 1);
 BEGIN
-
   WITH told AS MATERIALIZED (
     SELECT w.id::text AS id, w.started_at, extract(epoch FROM w.reported_at)::numeric AS at,
       analysis.counter_of(w.report, 'jobs_completed') AS done,

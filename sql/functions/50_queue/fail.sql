@@ -41,8 +41,7 @@ BEGIN
 END $$;
 
 -- p_delay_ms NULL: the job is dead. p_consume: it counts as an attempt; without attempts left the job is dead
--- too.
--- A job that is not in that lease, or not in a lease of this worker, or was cancelled, is 'stale', and
+-- too. A job that is not in that lease, or not in a lease of this worker, or was cancelled, is 'stale', and
 -- nothing is written.
 CREATE OR REPLACE FUNCTION analysis.fail(
   p_shard smallint, p_worker bytea, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint[],
@@ -73,7 +72,6 @@ BEGIN
     PERFORM analysis.require_argument(
       false, 'each job is given together with its lease, and what failed; a delay is from 0 to 10 years');
   END IF;
-  PERFORM analysis.refuse_repeatable_read();
   v_held := analysis.lock_leases(p_shard, v_worker, p_leases);
 
   -- 1. Which of the jobs are held, each once, and what comes of them.
@@ -127,9 +125,6 @@ BEGIN
     PERFORM analysis.require_argument(
       false, 'each job is given together with its lease; a delay is from 0 to 10 years');
   END IF;
-  IF current_setting('transaction_isolation') = 'repeatable read' THEN
-    PERFORM analysis.refuse_repeatable_read();
-  END IF;
   v_held := analysis.lock_leases(p_shard, v_worker, p_leases);
   SELECT array_agg(e.ended) FILTER (WHERE j.user_id IS NOT NULL),
     array_agg(s.job_id) FILTER (WHERE j.user_id IS NULL)
@@ -177,9 +172,6 @@ BEGIN
       AND p_lease BETWEEN 0 AND 9223372036854774807 AND p_count BETWEEN 0 AND 1000)
     IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'a claim that is looked up has at most 1000 leases');
-  END IF;
-  IF current_setting('transaction_isolation') = 'repeatable read' THEN
-    PERFORM analysis.refuse_repeatable_read();
   END IF;
   v_held := analysis.lock_leases(
     p_shard, analysis.worker_number(p_worker),

@@ -10,8 +10,7 @@
 -- as waiting. Called by functions, whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.take_places(
   p_shard smallint, p_source smallint, p_users bigint[], p_lanes smallint[], p_costs bigint[],
-  p_counts bigint[],
-  p_tails bigint[], p_later bigint[] DEFAULT NULL)
+  p_counts bigint[], p_tails bigint[], p_later bigint[] DEFAULT NULL)
 RETURNS TABLE (o_user bigint, o_lane smallint, o_first bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -238,6 +237,26 @@ BEGIN
     FOR NO KEY UPDATE SKIP LOCKED);
 END $$;
 
+-- When the first scheduled job of a shard runs and its first debt, a refund or a place given up, was made, of
+-- those from two marks on. Each is the first entry of an index. A part of what calls it.
+CREATE OR REPLACE FUNCTION analysis.first_marked(
+  p_shard smallint, p_run_from timestamptz, p_owed_from timestamptz)
+RETURNS TABLE (run_at timestamptz, owed_at timestamptz)
+LANGUAGE sql STABLE AS $$
+  SELECT (
+    SELECT min(f.run_at) FROM generate_series(4, 11) g(lane)
+    CROSS JOIN LATERAL (
+      SELECT s.run_at FROM analysis.scheduled s
+      WHERE s.shard = p_shard AND s.lane = g.lane::smallint AND s.run_at >= p_run_from
+      ORDER BY s.shard, s.lane, s.run_at, s.job_id LIMIT 1) f),
+    least(
+      (SELECT r.at FROM analysis.refund r WHERE r.shard + 0 = p_shard AND r.at >= p_owed_from
+       ORDER BY r.shard + 0, r.at LIMIT 1),
+      (SELECT p.at FROM analysis.freed_place p WHERE p.shard + 0 = p_shard AND p.at >= p_owed_from
+       ORDER BY p.shard + 0, p.at LIMIT 1))
+  OFFSET 0
+$$;
+
 -- Moves the marks to five seconds ago, for what commits meanwhile, but not past where such rows were last
 -- taken, nor past the first that is left. What was committed later than that a sweep finds.
 CREATE OR REPLACE FUNCTION analysis.move_scan_marks(p_shard smallint, p_now timestamptz) RETURNS void
@@ -246,22 +265,14 @@ BEGIN
   UPDATE analysis.scan_mark m
   SET run_from = greatest(m.run_from, d.run_from), owed_from = greatest(m.owed_from, d.owed_from)
   FROM (
-    SELECT least(k.taken_at, p_now - interval '5 seconds', (
-             SELECT min(f.run_at) FROM generate_series(4, 11) g(lane)
-             CROSS JOIN LATERAL (
-               SELECT s.run_at FROM analysis.scheduled s
-               WHERE s.shard = p_shard AND s.lane = g.lane::smallint AND s.run_at >= k.run_from
-               ORDER BY s.shard, s.lane, s.run_at, s.job_id LIMIT 1) f)) AS run_from,
-           least(k.taken_at, p_now - interval '5 seconds',
-             (SELECT r.at FROM analysis.refund r WHERE r.shard + 0 = p_shard AND r.at >= k.owed_from
-              ORDER BY r.shard + 0, r.at LIMIT 1),
-             (SELECT p.at FROM analysis.freed_place p WHERE p.shard + 0 = p_shard AND p.at >= k.owed_from
-              ORDER BY p.shard + 0, p.at LIMIT 1)) AS owed_from
+    SELECT least(k.taken_at, p_now - interval '5 seconds', f.run_at) AS run_from,
+      least(k.taken_at, p_now - interval '5 seconds', f.owed_at) AS owed_from
     FROM (SELECT * FROM analysis.scan_mark c
           WHERE c.shard = p_shard AND c.taken_at > least(c.run_from, c.owed_from)
             AND p_now - interval '5 seconds'
                   >= least(c.taken_at, c.run_from + interval '1 second', c.owed_from + interval '1 second')
-          FOR NO KEY UPDATE SKIP LOCKED) k) d
+          FOR NO KEY UPDATE SKIP LOCKED) k
+    CROSS JOIN LATERAL analysis.first_marked(p_shard, k.run_from, k.owed_from) f) d
   WHERE m.shard = p_shard AND (d.run_from > m.run_from OR d.owed_from > m.owed_from);
 END $$;
 
@@ -276,20 +287,10 @@ BEGIN
     RETURN;
   END IF;
   UPDATE analysis.scan_mark m
-  SET run_from = least(m.run_from, d.run_from), owed_from = least(m.owed_from, d.owed_from)
-  FROM (
-    SELECT (SELECT min(f.run_at) FROM generate_series(4, 11) g(lane)
-            CROSS JOIN LATERAL (
-              SELECT s.run_at FROM analysis.scheduled s WHERE s.shard = p_shard AND s.lane = g.lane::smallint
-              ORDER BY s.shard, s.lane, s.run_at, s.job_id LIMIT 1) f) AS run_from,
-           least(
-             (SELECT r.at FROM analysis.refund r WHERE r.shard + 0 = p_shard
-              ORDER BY r.shard + 0, r.at LIMIT 1),
-             (SELECT p.at FROM analysis.freed_place p WHERE p.shard + 0 = p_shard
-              ORDER BY p.shard + 0, p.at LIMIT 1)
-           ) AS owed_from
-    FROM (SELECT FROM analysis.scan_mark c WHERE c.shard = p_shard FOR NO KEY UPDATE SKIP LOCKED) k) d
-  WHERE m.shard = p_shard AND (d.run_from < m.run_from OR d.owed_from < m.owed_from);
+  SET run_from = least(m.run_from, d.run_at), owed_from = least(m.owed_from, d.owed_at)
+  FROM (SELECT FROM analysis.scan_mark c WHERE c.shard = p_shard FOR NO KEY UPDATE SKIP LOCKED) k
+  CROSS JOIN LATERAL analysis.first_marked(p_shard, '-infinity', '-infinity') d
+  WHERE m.shard = p_shard AND (d.run_at < m.run_from OR d.owed_at < m.owed_from);
 EXCEPTION WHEN lock_not_available THEN
   NULL;
 END $$;

@@ -24,12 +24,16 @@ COMMENT ON FUNCTION analysis.worker_number IS
 
 -- Locks those of the leases that the worker still holds, in order, and answers them. Everything a worker
 -- wants to change goes through this: if rescue took the lease, there is nothing to hold and nothing changes.
+-- A transaction that keeps its first snapshot would not see what was written meanwhile: it is refused.
 CREATE OR REPLACE FUNCTION analysis.lock_leases(p_shard smallint, p_worker bigint, p_leases bigint[])
 RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
   v_held bigint[];
 BEGIN
+  IF current_setting('transaction_isolation') = 'repeatable read' THEN
+    PERFORM analysis.refuse_repeatable_read();
+  END IF;
   SELECT array_agg(b.id ORDER BY b.id) INTO v_held
   FROM (SELECT DISTINCT i AS id FROM unnest(p_leases) i ORDER BY 1) g
   CROSS JOIN LATERAL (
@@ -86,13 +90,13 @@ BEGIN
 END $$;
 
 -- Counts attempts that consumed nothing into the job's latest line of the same cause, where it has many
--- such lines; they come back without a class, so that no line is written for them.
+-- such lines; answers the others, for which a line is to be written.
 CREATE OR REPLACE FUNCTION analysis.fold_attempts(
   p_shard smallint, p_ended analysis.ended[], p_now timestamptz)
 RETURNS analysis.ended[]
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_folded bigint[];
+  v_folded bigint[] := '{}';
   v_line record;
 BEGIN
   FOR v_line IN
@@ -112,22 +116,10 @@ BEGIN
         code = v_line.code, message = v_line.message, error_id = v_line.error_id, status = v_line.status,
         worker_id = v_line.worker_id, endpoint = v_line.endpoint
     WHERE a.shard = p_shard AND a.period = v_line.period AND a.job_id = v_line.job_id
-      AND a.at = v_line.last_at
-      AND a.class = v_line.class AND NOT a.consumed;
+      AND a.at = v_line.last_at AND a.class = v_line.class AND NOT a.consumed;
     v_folded := v_folded || v_line.job_id;
   END LOOP;
-
-  IF v_folded IS NULL THEN
-    RETURN p_ended;
-  END IF;
-  RETURN (
-    SELECT array_agg(ROW(
-      e.job_id, e.period, e.user_id, e.kind, e.worker_id, e.attempt, e.attempts, e.outcome, e.lane, e.tries,
-      e.vt,
-      e.delay_ms, e.consumed, CASE WHEN e.job_id = ANY (v_folded) THEN NULL
-        ELSE e.class END, e.code, e.message,
-      e.error_id, e.status, e.calls, e.maybe_counted, e.endpoint)::analysis.ended)
-    FROM unnest(p_ended) e);
+  RETURN ARRAY(SELECT e FROM unnest(p_ended) e WHERE e.job_id <> ALL (v_folded));
 END $$;
 
 -- Writes the dead, with their cause and all their calls; a unit is owed only for a row that was written here.
@@ -168,6 +160,7 @@ CREATE OR REPLACE FUNCTION analysis.end_attempts(p_shard smallint, p_ended analy
 LANGUAGE plpgsql AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
+  v_lines analysis.ended[] := p_ended;
   v_period smallint[];
   v_job bigint[];
   v_vt bigint[];
@@ -177,15 +170,14 @@ BEGIN
   IF EXISTS (
     SELECT 1 FROM unnest(p_ended) e
     WHERE NOT e.consumed AND e.outcome <> 'stale' AND e.class IS NOT NULL) THEN
-    p_ended := analysis.fold_attempts(p_shard, p_ended, v_now);
+    v_lines := analysis.fold_attempts(p_shard, p_ended, v_now);
   END IF;
   INSERT INTO analysis.attempt_error (
     shard, period, job_id, user_id, attempt, at, class, code, message, error_id, status, calls, maybe_counted,
-    consumed,
-    worker_id, endpoint)
+    consumed, worker_id, endpoint)
   SELECT p_shard, e.period, e.job_id, e.user_id, e.attempt, v_now, e.class, e.code, e.message, e.error_id,
          e.status, e.calls, e.maybe_counted, e.consumed, e.worker_id, e.endpoint
-  FROM unnest(p_ended) e
+  FROM unnest(v_lines) e
   WHERE e.outcome <> 'stale' AND e.class IS NOT NULL;
 
   -- 2. The dead.

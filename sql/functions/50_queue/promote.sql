@@ -209,8 +209,8 @@ END $$;
 -- nobody else.
 CREATE OR REPLACE FUNCTION analysis.promote_taken(
   p_shard smallint, p_lane smallint, p_jobs bigint[], p_periods smallint[], p_tries smallint[],
-  p_users bigint[],
-  p_counted boolean[], p_now timestamptz) RETURNS void
+  p_users bigint[], p_counted boolean[], p_now timestamptz)
+RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_period smallint[];

@@ -138,6 +138,9 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.lock_submitted(
   p_shard smallint, p_users text[], p_now timestamptz, INOUT p_state analysis.submit_state)
 LANGUAGE plpgsql AS $$
+DECLARE
+  v_gone text[];                       -- who was erased or renamed
+  v_has_moved boolean;                 -- whether anybody has another period now
 BEGIN
   PERFORM analysis.lock_usage(p_shard, array_agg(s.user_id), array_agg(s.period))
   FROM (
@@ -146,35 +149,26 @@ BEGIN
                  unnest(p_state.reason) AS reason) t
     WHERE t.reason IS NULL) s
   HAVING count(*) > 0;
-  IF NOT EXISTS (
-    SELECT 1 FROM (
-      SELECT DISTINCT unnest(p_state.user_id) AS user_id, unnest(p_users) AS user_ref,
-        unnest(p_state.period) AS period, unnest(p_state.run_at) AS run_at) g
-    CROSS JOIN LATERAL (
-      SELECT 1 FROM analysis.account a
-      WHERE a.shard = p_shard AND a.user_id = g.user_id
-        AND (a.erased_at IS NOT NULL OR a.user_ref <> g.user_ref
-             OR analysis.period_at(coalesce(g.run_at, p_now), a.zone, a.anchors) <> g.period)
-      OFFSET 0) a) THEN
-    RETURN;
-  END IF;
-  SELECT array_agg(CASE WHEN a.is_there THEN g.user_id END ORDER BY g.i),
-    array_agg(CASE WHEN a.is_there OR g.user_id IS NULL THEN g.reason ELSE 'unknown_user' END ORDER BY g.i)
-  INTO p_state.user_id, p_state.reason
-  FROM (SELECT generate_series(1, cardinality(p_users)) AS i, unnest(p_state.user_id) AS user_id,
-               unnest(p_users) AS user_ref, unnest(p_state.reason) AS reason) g
-  LEFT JOIN LATERAL (
-    SELECT true AS is_there FROM analysis.account a
-    WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.user_ref = g.user_ref AND a.erased_at IS NULL
-    OFFSET 0) a ON true;
-  IF EXISTS (
-    SELECT 1
-    FROM (SELECT unnest(p_state.user_id) AS user_id, unnest(p_state.period) AS period,
-                 unnest(p_state.run_at) AS run_at) g
-    JOIN analysis.account a ON a.shard = p_shard AND a.user_id = g.user_id
-    WHERE analysis.period_at(coalesce(g.run_at, p_now), a.zone, a.anchors) <> g.period) THEN
+  SELECT array_agg(g.user_ref) FILTER (WHERE a.is_gone), bool_or(a.has_moved AND NOT a.is_gone)
+  INTO v_gone, v_has_moved
+  FROM (
+    SELECT DISTINCT unnest(p_state.user_id) AS user_id, unnest(p_users) AS user_ref,
+      unnest(p_state.period) AS period, unnest(p_state.run_at) AS run_at) g
+  CROSS JOIN LATERAL (
+    SELECT c.erased_at IS NOT NULL OR c.user_ref <> g.user_ref AS is_gone,
+      analysis.period_at(coalesce(g.run_at, p_now), c.zone, c.anchors) <> g.period AS has_moved
+    FROM analysis.account c WHERE c.shard = p_shard AND c.user_id = g.user_id OFFSET 0) a;
+  IF v_has_moved THEN
     RAISE EXCEPTION 'the period of a user was changed while this submit waited'
       USING ERRCODE = 'lock_not_available', HINT = 'Submit again.';
+  ELSIF v_gone IS NOT NULL THEN
+    SELECT array_agg(CASE WHEN NOT t.is_gone THEN t.user_id END),
+      array_agg(CASE WHEN t.is_gone THEN 'unknown_user' ELSE t.reason END)
+    INTO p_state.user_id, p_state.reason
+    FROM (
+      SELECT u.user_id, u.reason, u.user_id IS NOT NULL AND u.user_ref = ANY (v_gone) AS is_gone
+      FROM (SELECT unnest(p_state.user_id) AS user_id, unnest(p_users) AS user_ref,
+                   unnest(p_state.reason) AS reason) u) t;
   END IF;
 END $$;
 

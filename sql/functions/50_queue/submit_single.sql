@@ -9,8 +9,7 @@
 -- Whether what a submit says of a job can be true at all.
 CREATE OR REPLACE FUNCTION analysis.is_sound(
   p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea, p_image_bytes int, p_width int,
-  p_height int,
-  p_key text, p_source text, p_at timestamptz)
+  p_height int, p_key text, p_source text, p_at timestamptz)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT (p_user IS NOT NULL AND p_kind IN (1, 2)
     AND p_priority BETWEEN 0 AND 2 AND octet_length(p_sha256) = 32

@@ -57,8 +57,7 @@ CREATE OR REPLACE FUNCTION analysis.work(
   p_shards smallint[], p_lanes smallint[], p_all boolean, p_late boolean)
 RETURNS TABLE (
   o_shard smallint, o_lanes smallint[], o_scan_from bigint[], o_marks boolean, o_next_run float8,
-  o_refunds boolean,
-  o_held int, o_lost boolean, o_turns text[])
+  o_refunds boolean, o_held int, o_lost boolean, o_turns text[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
@@ -76,7 +75,7 @@ BEGIN
   -- All that is asked of a shard is the first entry of an index, whatever else there is.
   RETURN QUERY
   SELECT s.shard, l.lanes, l.scan_from, coalesce(l.marks, false) OR m.moves,
-         extract(epoch FROM n.run_at - v_now)::float8, n.refunds,
+         extract(epoch FROM n.run_at - v_now)::float8, n.owed_at IS NOT NULL,
          coalesce(b.held, 0), coalesce(b.lost, false), coalesce(t.turns, '{}')
   FROM unnest(p_shards) WITH ORDINALITY s(shard, i)
   CROSS JOIN LATERAL (
@@ -95,20 +94,11 @@ BEGIN
         SELECT k.* FROM analysis.lane_clock k WHERE k.shard = s.shard AND k.lane = u.lane OFFSET 0) c ON true
       OFFSET 0) x) l
   CROSS JOIN LATERAL analysis.marks_seen(s.shard, p_late, v_now, v_taken) m
-  CROSS JOIN LATERAL (
-    SELECT (SELECT min(f.run_at) FROM generate_series(4, 11) g(lane)
-            CROSS JOIN LATERAL (
-              SELECT d.run_at FROM analysis.scheduled d
-              WHERE d.shard = s.shard AND d.lane = g.lane::smallint AND d.run_at >= m.run_from
-              ORDER BY d.shard, d.lane, d.run_at, d.job_id LIMIT 1) f) AS run_at,
-           (SELECT true FROM analysis.refund f WHERE f.shard + 0 = s.shard AND f.at >= m.owed_from
-            ORDER BY f.shard + 0, f.at LIMIT 1) IS NOT NULL
-             OR (SELECT true FROM analysis.freed_place f WHERE f.shard + 0 = s.shard AND f.at >= m.owed_from
-                 ORDER BY f.shard + 0, f.at LIMIT 1) IS NOT NULL AS refunds OFFSET 0) n
+  CROSS JOIN LATERAL analysis.first_marked(s.shard, m.run_from, m.owed_from) n
   LEFT JOIN LATERAL analysis.leases_held(s.shard, p_lanes, v_now) b ON p_all
   LEFT JOIN LATERAL analysis.turns_due(s.shard, s.i = 1, v_now) t ON p_all
-  WHERE l.lanes IS NOT NULL OR l.marks OR m.moves OR n.run_at IS NOT NULL OR n.refunds OR b.held > 0 OR b.lost
-    OR t.turns IS NOT NULL;
+  WHERE l.lanes IS NOT NULL OR l.marks OR m.moves OR n.run_at IS NOT NULL OR n.owed_at IS NOT NULL
+    OR b.held > 0 OR b.lost OR t.turns IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION analysis.work IS
   'Answers which shards have something to do, and what; changes nothing.';
