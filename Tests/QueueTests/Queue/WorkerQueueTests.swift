@@ -240,6 +240,28 @@ struct WorkerQueueTests {
     }
   }
 
+  @Test("end a job with its cause, though its last attempt is counted into an earlier line")
+  func foldedDeath() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let jobs = try await queue.submit(1)
+      for place in 1...21 {
+        let job = try #require(try await queue.claimJobs().first)
+        let outcome = try await queue.pool.query(
+          """
+          SELECT o_outcome FROM analysis.fail(0::smallint, \(QueueFixture.workerSecret), ARRAY[$1], ARRAY[$2], ARRAY[$3::bigint],
+            '{false}', '{service_limit}', '{LIMIT}', '{No more.}', NULL, NULL, '{1}', '{false}', NULL)
+          """, [.int64(job.lease), .int64(job.id.value), .int64(place == 21 ? nil : 0)])
+        #expect(try outcome.single().string(0) == (place == 21 ? "dead" : "retried"))
+      }
+      let detail = try #require(try await JobDirectory(queue.pool).show(jobs[0]))
+      #expect(detail.attempts.map(\.calls) == Array(repeating: 1, count: 19) + [2])
+      let dead = try await queue.pool.query("SELECT class, calls FROM analysis.dead").single()
+      #expect(try dead.string(0) == "service_limit" && dead.int(1) == 21)
+      try await queue.expectInvariants()
+    }
+  }
+
   @Test("give back every job but the one that the database cannot take back")
   func refusedRelease() async throws {
     try await withQueue { queue async throws in
