@@ -114,7 +114,7 @@ BEGIN
   IF NOT analysis.is_claim(p_shard, p_worker, p_lease, p_lanes, p_from, p_limits, p_n, p_lease_ms) THEN
     PERFORM analysis.require_argument(
       false,
-      'a claim names a shard, a worker, a lease, lanes with a mark and a limit each, and a count');
+      'a claim names a shard, a worker, a lease and its time, lanes with a mark and limit each, a count');
   END IF;
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();

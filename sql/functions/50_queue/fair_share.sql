@@ -237,8 +237,9 @@ BEGIN
     FOR NO KEY UPDATE SKIP LOCKED);
 END $$;
 
--- When the first scheduled job of a shard runs and its first debt, a refund or a place given up, was made, of
--- those from two marks on. Each is the first entry of an index. A part of what calls it.
+-- When the first job that is scheduled from p_run_from on runs, and when the first refund or place given up
+-- from p_owed_from on was noted; NULL: there is none. Only first entries of indexes are read. A part of what
+-- calls it.
 CREATE OR REPLACE FUNCTION analysis.first_marked(
   p_shard smallint, p_run_from timestamptz, p_owed_from timestamptz)
 RETURNS TABLE (run_at timestamptz, owed_at timestamptz)

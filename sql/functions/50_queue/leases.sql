@@ -24,7 +24,7 @@ COMMENT ON FUNCTION analysis.worker_number IS
 
 -- Locks those of the leases that the worker still holds, in order, and answers them. Everything a worker
 -- wants to change goes through this: if rescue took the lease, there is nothing to hold and nothing changes.
--- A transaction that keeps its first snapshot would not see what was written meanwhile: it is refused.
+-- A repeatable read transaction would not see what was written meanwhile, and is refused.
 CREATE OR REPLACE FUNCTION analysis.lock_leases(p_shard smallint, p_worker bigint, p_leases bigint[])
 RETURNS bigint[]
 LANGUAGE plpgsql AS $$
@@ -90,7 +90,7 @@ BEGIN
 END $$;
 
 -- Counts attempts that consumed nothing into the job's latest line of the same cause, where it has many
--- such lines; answers the others, for which a line is to be written.
+-- such lines; answers the attempts without those.
 CREATE OR REPLACE FUNCTION analysis.fold_attempts(
   p_shard smallint, p_ended analysis.ended[], p_now timestamptz)
 RETURNS analysis.ended[]

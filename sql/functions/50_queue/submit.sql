@@ -139,7 +139,7 @@ CREATE OR REPLACE FUNCTION analysis.lock_submitted(
   p_shard smallint, p_users text[], p_now timestamptz, INOUT p_state analysis.submit_state)
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_gone text[];                       -- who was erased or renamed
+  v_gone bigint[];                     -- who was erased or renamed
   v_has_moved boolean;                 -- whether anybody has another period now
 BEGIN
   PERFORM analysis.lock_usage(p_shard, array_agg(s.user_id), array_agg(s.period))
@@ -149,7 +149,7 @@ BEGIN
                  unnest(p_state.reason) AS reason) t
     WHERE t.reason IS NULL) s
   HAVING count(*) > 0;
-  SELECT array_agg(g.user_ref) FILTER (WHERE a.is_gone), bool_or(a.has_moved AND NOT a.is_gone)
+  SELECT array_agg(g.user_id) FILTER (WHERE a.is_gone), bool_or(a.has_moved AND NOT a.is_gone)
   INTO v_gone, v_has_moved
   FROM (
     SELECT DISTINCT unnest(p_state.user_id) AS user_id, unnest(p_users) AS user_ref,
@@ -162,13 +162,12 @@ BEGIN
     RAISE EXCEPTION 'the period of a user was changed while this submit waited'
       USING ERRCODE = 'lock_not_available', HINT = 'Submit again.';
   ELSIF v_gone IS NOT NULL THEN
-    SELECT array_agg(CASE WHEN NOT t.is_gone THEN t.user_id END),
-      array_agg(CASE WHEN t.is_gone THEN 'unknown_user' ELSE t.reason END)
+    SELECT array_agg(CASE WHEN n.user_id IS NULL THEN g.user_id END ORDER BY g.i),
+      array_agg(CASE WHEN n.user_id IS NULL THEN g.reason ELSE 'unknown_user' END ORDER BY g.i)
     INTO p_state.user_id, p_state.reason
-    FROM (
-      SELECT u.user_id, u.reason, u.user_id IS NOT NULL AND u.user_ref = ANY (v_gone) AS is_gone
-      FROM (SELECT unnest(p_state.user_id) AS user_id, unnest(p_users) AS user_ref,
-                   unnest(p_state.reason) AS reason) u) t;
+    FROM (SELECT generate_series(1, cardinality(p_users)) AS i, unnest(p_state.user_id) AS user_id,
+                 unnest(p_state.reason) AS reason) g
+    LEFT JOIN (SELECT DISTINCT unnest(v_gone) AS user_id) n ON n.user_id = g.user_id;
   END IF;
 END $$;
 

@@ -30,7 +30,7 @@ DECLARE
 BEGIN
   RETURN QUERY
   WITH held AS (
-    -- All results by one index, less the few that were cancelled by another.
+    -- All results, by one index, less the few that stand for a cancelled job, by another.
     SELECT r.user_id, count(*)::int AS analysed, 0 AS open
       FROM analysis.result r
      WHERE r.shard = p_shard AND r.period = p_period

@@ -33,13 +33,14 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
   LEFT JOIN (
     SELECT z.zone, z.anchors, b.starts, timezone(z.zone, b.starts) AS starts_local,
       analysis.period_ends(p_period, z.zone, z.anchors) AS ends
-    FROM (SELECT DISTINCT a.zone, a.anchors FROM analysis.account a) z
+    FROM (SELECT DISTINCT a.zone, coalesce(a.anchors, '{}') AS anchors FROM analysis.account a) z
     CROSS JOIN LATERAL (
       SELECT analysis.period_begins(p_period, z.zone, z.anchors) AS starts OFFSET 0) b
     OFFSET 0) m
-    ON m.zone = a.zone AND m.anchors IS NOT DISTINCT FROM a.anchors
+    ON m.zone = a.zone AND m.anchors = coalesce(a.anchors, '{}')
   LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id AND u.period = p_period
-  -- All results are counted by one index, as if each were an analysis after one call.
+  -- All results are counted by one index, as if each were an analysis after one call. The next join has by
+  -- how much the others differ from that.
   LEFT JOIN (
     SELECT k.shard, k.user_id, count(*) AS results FROM analysis.result k
     WHERE k.period = p_period GROUP BY k.user_id, k.shard
