@@ -592,8 +592,8 @@ CREATE TYPE analysis.watched AS (
   o_places    smallint[]);
 
 -- What every submit asks of the settings, in one row that it reads at once: `keep_admission`, which
--- sql/functions/20_values/settings.sql replaces, writes it where settings change. Until then nothing in
--- plaintext is taken.
+-- sql/functions/20_values/settings.sql replaces, writes it where settings, plans or limits change. Until then
+-- nothing in plaintext is taken.
 CREATE TABLE analysis.admission (
   is_only        boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   only_encrypted boolean NOT NULL DEFAULT true,
@@ -601,7 +601,10 @@ CREATE TABLE analysis.admission (
   has_old_keys   boolean NOT NULL,        -- there are keys as version 1.0 kept them
   max_bytes      bigint,                  -- of the database; NULL: no limit, as in the next two
   max_all        bigint,                  -- jobs waiting, of all users
-  max_waiting    bigint)                  -- of one user
+  max_waiting    bigint,                  -- of one user
+  waiting        bigint,                  -- how many there were, of all users, when that was last counted
+  counted_at     timestamptz NOT NULL DEFAULT '-infinity',
+  version        bigint NOT NULL DEFAULT 0)  -- one more with each change of settings, plans and limits
   WITH (fillfactor = 50);
 
 CREATE FUNCTION analysis.keep_admission() RETURNS trigger
@@ -612,6 +615,57 @@ END $$;
 
 CREATE TRIGGER keep_admission AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON analysis.setting
 FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
+CREATE FUNCTION analysis.keep_waiting() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER keep_waiting AFTER INSERT OR UPDATE ON analysis.gauge
+FOR EACH ROW EXECUTE FUNCTION analysis.keep_waiting();
+
+CREATE TRIGGER keep_admission AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON analysis.plan
+FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
+CREATE TRIGGER keep_admission AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON analysis.plan_limit
+FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
+
+CREATE TRIGGER keep_admission AFTER TRUNCATE ON analysis.account_plan
+FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
+
+-- The terms on which a user's next jobs are submitted: see sql/functions/40_users/terms.sql. They follow from
+-- the account, its plan and the settings, and may be removed at any time.
+CREATE TABLE analysis.terms (
+  shard       smallint NOT NULL,
+  period      smallint NOT NULL,          -- where a job counts that may run at once
+  quota       int,                        -- the limit in force; NULL: none
+  most        int NOT NULL,               -- below so many used units they hold
+  user_id     bigint NOT NULL,
+  cost        bigint NOT NULL,            -- in virtual time
+  version     bigint NOT NULL,            -- of `admission`, when they were made
+  made_at     timestamptz NOT NULL,       -- they hold from then on,
+  valid_until timestamptz NOT NULL,       -- and until then no more
+  key_salt    bytea NOT NULL,
+  user_ref    text NOT NULL,
+  PRIMARY KEY (shard, user_ref));          -- the only index: another would be taken while the table is small
+-- When the terms of the user's month that hold were made.
+ALTER TABLE analysis.usage ADD COLUMN terms_at timestamptz;
+
+CREATE FUNCTION analysis.forget_terms() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER forget_terms AFTER UPDATE ON analysis.account
+REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION analysis.forget_terms();
+CREATE TRIGGER forget_terms_of_old AFTER DELETE ON analysis.account
+REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION analysis.forget_terms();
+CREATE TRIGGER forget_terms_of_new AFTER INSERT ON analysis.account_plan
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION analysis.forget_terms();
+CREATE TRIGGER forget_terms AFTER UPDATE ON analysis.account_plan
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION analysis.forget_terms();
+CREATE TRIGGER forget_terms_of_old AFTER DELETE ON analysis.account_plan
+REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION analysis.forget_terms();
 
 -- What submit passes on of one job, but for its image; and what holds for all jobs of a call.
 CREATE TYPE analysis.submission AS (
@@ -623,6 +677,7 @@ CREATE TYPE analysis.submission AS (
   height       int,
   unsanitized  boolean,
   key          text,
+  at           timestamptz,
   expires      timestamptz,
   source       text,
   encrypted_by bigint,
@@ -679,7 +734,10 @@ CREATE TYPE analysis.single_job AS (
   max_waiting  bigint,
   submitter    smallint,
   now          timestamptz,
-  max_attempts smallint);
+  max_attempts smallint,
+  most         int,           -- as the next two in `terms`; NULL: the user is another by now
+  terms_at     timestamptz,   -- when they were made; NULL: they were not kept
+  version      bigint);
 
 -- What is known of the jobs of a submit, step by step: an array has an element for each.
 CREATE TYPE analysis.submit_state AS (

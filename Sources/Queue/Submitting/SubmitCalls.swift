@@ -57,6 +57,27 @@ struct SubmitCall: Sendable {
     batch != nil || hasObjects || items.contains { $0.submission.reference != nil }
   }
 
+  /// Whether it is one job without a label: its call has no arrays then, which costs the server less.
+  var isSingle: Bool { items.count == 1 && !isLabelled }
+
+  /// The statement of a single job.
+  func statementOfOne(maxAttempts: Int) -> Statement<Answer> {
+    let item = items[0].submission
+    let image = item.image
+    return Statement(
+      Self.single,
+      [
+        .int16(shard), .bytes(image.bytes), .text(item.user), .int16(item.kind.code),
+        .int16(item.priority.slot), .bytes(image.sha256), .int32(image.width), .int32(image.height),
+        .bool(image.isUnsanitized), .text(item.key), .timestamp(timestamp(item.runAt)),
+        .timestamp(timestamp(item.expiresAt)), .text(item.sourceName), .int64(image.storedKey?.keyID),
+        .bytes(image.storedKey?.wrappedKey), .int16(Int16(clamping: maxAttempts)),
+      ], while: "submitting jobs"
+    ) { rows in
+      Answer(outcomes: [try SubmitOutcome(try rows.single(), from: 0, of: item)], hasWoken: false)
+    }
+  }
+
   /// The statement.
   ///
   /// - Parameter wakes: whether workers are to be woken, if the call can do so itself.
@@ -100,12 +121,11 @@ struct SubmitCall: Sendable {
     return Statement(
       isLabelled ? Self.labelling : Self.function, parameters, while: "submitting jobs"
     ) { rows in
-      let columns = try Columns(rows)
       var outcomes: [SubmitOutcome?] = Array(repeating: nil, count: items.count)
       for row in rows {
-        let index = try row.int(columns.index) - 1
+        let index = try row.int(0) - 1
         guard items.indices.contains(index) else { continue }
-        outcomes[index] = try SubmitOutcome(row, columns, of: items[index])
+        outcomes[index] = try SubmitOutcome(row, from: 1, of: items[index])
       }
       let found = outcomes.compactMap { $0 }
       guard found.count == items.count else {
@@ -121,40 +141,28 @@ struct SubmitCall: Sendable {
 extension SubmitCall {
   private static let function = SQLFunction(
     "submit", 16, "o_index", "o_outcome", "o_reason", "o_job", "o_period", "o_limit", "o_used")
+  private static let single = SQLFunction(
+    "submit_one", 4, "outcome", "reason", "job_id", "period", "quota", "used"
+  ).withRow(at: 2, columns: 13)
   private static let labelling = SQLFunction(
     "submit_in_batch", 6, "o_index", "o_outcome", "o_reason", "o_job", "o_period", "o_limit", "o_used",
     "o_woken"
   ).withRow(at: 2, columns: 15)
-
-  /// Where the columns of the answer are: looked up once, and not for each job.
-  fileprivate struct Columns {
-    let index, outcome, reason, job, period, limit, used: Int
-
-    init(_ rows: Rows) throws(PostgreSQLError) {
-      index = try rows.position(of: "o_index")
-      outcome = try rows.position(of: "o_outcome")
-      reason = try rows.position(of: "o_reason")
-      job = try rows.position(of: "o_job")
-      period = try rows.position(of: "o_period")
-      limit = try rows.position(of: "o_limit")
-      used = try rows.position(of: "o_used")
-    }
-  }
 }
 
 extension SubmitOutcome {
-  /// Reads a row of `analysis.submit`.
-  fileprivate init(_ row: Row, _ columns: SubmitCall.Columns, of item: Submission) throws {
-    let outcome = try row.string(columns.outcome)
+  /// Reads a row of an answer, from a column on: in the order in which the calls name them.
+  fileprivate init(_ row: Row, from first: Int, of item: Submission) throws {
+    let outcome = try row.string(first)
     switch outcome {
-    case "created": self = .created(try row.jobID(columns.job), try row.period(columns.period))
-    case "duplicate": self = .duplicate(try row.jobID(columns.job))
+    case "created": self = .created(try row.jobID(first + 2), try row.period(first + 3))
+    case "duplicate": self = .duplicate(try row.jobID(first + 2))
     case "refused":
       self = .refused(
         Refusal(
-          code: try row.stringIfPresent(columns.reason) ?? "other", user: item.user,
-          limit: try row.int32IfPresent(columns.limit).map(Int.init),
-          used: try row.int32IfPresent(columns.used).map(Int.init)))
+          code: try row.stringIfPresent(first + 1) ?? "other", user: item.user,
+          limit: try row.int32IfPresent(first + 4).map(Int.init),
+          used: try row.int32IfPresent(first + 5).map(Int.init)))
     default:
       throw JobQueueError(.unexpectedAnswer, "The database answered a submit with \(outcome).")
     }

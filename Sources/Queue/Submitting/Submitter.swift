@@ -15,8 +15,9 @@ public actor Submitter {
   private var unnotified: Set<Int16> = []
   private var notifiedAt: ContinuousClock.Instant?
   private var dueNotification: Task<Void, Never>?
-  /// Whether workers can be woken by a submit's own transaction, as far as is known.
-  private var hasWakeUps = true
+  /// Whether the schema is of this version, as far as is known: the one before knows no submit of a single job, and wakes
+  /// no workers in a submit's own transaction.
+  private var isOfThisVersion = true
 
   /// How many pictures one question is about, and how many refusals are counted in one call.
   private static let questionSize = 10_000
@@ -172,9 +173,13 @@ public actor Submitter {
   /// write. Where others have just been woken, these are woken when the time has come again.
   private func send(_ call: SubmitCall) async throws(JobQueueError) -> [SubmitOutcome] {
     let isSoon = call.items.contains { $0.submission.runAt == nil }
-    let wakes = isSoon && isTimeToNotify && hasWakeUps
+    let wakes = isSoon && isTimeToNotify && isOfThisVersion
     if wakes { notifiedAt = EventLoop.now }
-    let statement = call.statement(maxAttempts: limits.maxAttempts, wakes: wakes)
+    let isSingle = call.isSingle && isOfThisVersion
+    let statement =
+      isSingle
+      ? call.statementOfOne(maxAttempts: limits.maxAttempts)
+      : call.statement(maxAttempts: limits.maxAttempts, wakes: wakes)
     var answer: SubmitCall.Answer
     if wakes, !call.isLabelled {
       let wake = WorkerStatements.wakeWorkers(shard: call.shard)
@@ -185,15 +190,18 @@ public actor Submitter {
       } catch {
         throw JobQueueError(error, while: "submitting jobs")
       }
-      // What the second statement fails for has undone the first.
-      if case .failure(let error) = results[1], error.isSchemaLacking {
-        hasWakeUps = false  // the schema of the version before
-        return try await send(call)
+      // What one of the statements fails for has undone the other.
+      for case .failure(let error) in isSingle ? results[...] : results[1...] where error.isSchemaLacking {
+        return try await sendToOlder(call)
       }
       answer = try statement.decode(results[0])
       answer.hasWoken = try wake.decode(results[1])
     } else {
-      answer = try await statement.run(on: database, deadline: limits.deadline(bytes: call.bytes))
+      do throws(JobQueueError) {
+        answer = try await statement.run(on: database, deadline: limits.deadline(bytes: call.bytes))
+      } catch  where isSingle && (error.underlying as? PostgreSQLError)?.isSchemaLacking == true {
+        return try await sendToOlder(call)
+      }
     }
     if answer.hasWoken {
       unnotified.remove(call.shard)
@@ -202,6 +210,12 @@ public actor Submitter {
       unnotified.insert(call.shard)
     }
     return answer.outcomes
+  }
+
+  /// Makes a call again, since the schema has turned out to be of the version before.
+  private func sendToOlder(_ call: SubmitCall) async throws(JobQueueError) -> [SubmitOutcome] {
+    isOfThisVersion = false
+    return try await send(call)
   }
 
   /// Does something, and after a passing failure does it again: a few times when the server refuses it, and

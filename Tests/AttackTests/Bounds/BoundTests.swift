@@ -100,6 +100,9 @@ struct BoundTests {
     "set_plan_limit.p_limit",
     "set_plan_limit.p_from", "submit.p_width", "submit.p_height", "submit.p_unsanitized", "submit.p_key",
     "submit.p_at", "submit.p_expires", "submit.p_source", "submit.p_encrypted_by", "submit.p_wrapped_key",
+    "submit_one.p_image", "submit_one.p_width", "submit_one.p_height", "submit_one.p_unsanitized",
+    "submit_one.p_key", "submit_one.p_at", "submit_one.p_expires", "submit_one.p_source",
+    "submit_one.p_encrypted_by", "submit_one.p_wrapped_key",
     "open_batch.p_name", "open_batch.p_key", "submit_in_batch.p_batch", "submit_in_batch.p_reference",
     "submit_in_batch.p_width", "submit_in_batch.p_height", "submit_in_batch.p_unsanitized",
     "submit_in_batch.p_key", "submit_in_batch.p_at", "submit_in_batch.p_expires", "submit_in_batch.p_source",
@@ -120,7 +123,7 @@ struct BoundTests {
   /// what they have done is a job or a user more.
   private static let drawing: Set<String> = [
     "submit", "submit_image", "submit_images", "submit_object",
-    "submit_in_batch", "add_user",
+    "submit_in_batch", "submit_one", "add_user",
     "gateway_submit",
   ]
   private static let stored = """

@@ -27,6 +27,10 @@ struct HeldLockTests {
     analysis.submit(0::smallint, '{ann}', '{1}', '{1}', ARRAY[sha256('new')], ARRAY['new'::bytea], NULL, NULL, NULL,
       NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
     """,
+    "submit_one": """
+    analysis.submit_one(0::smallint, 'new'::bytea, ('ann', '1', '1', sha256('new'), NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+      NULL, NULL), 10::smallint)
+    """,
     "open_batch": "analysis.open_batch('held', 'held')",
     "submit_in_batch": """
     analysis.submit_in_batch(job('batch'), 0::smallint, ('{ann}', '{1}', '{1}', ARRAY[sha256('new')],
@@ -189,7 +193,7 @@ struct HeldLockTests {
     rewrap_webhook save_profile set_clinic set_period set_photo set_plan set_plan_limit \
     set_plan_price set_product set_setting set_zone test_webhook
     """,
-    "10s": "add_refusals close_usage move_images open_batch submit submit_in_batch",
+    "10s": "add_refusals close_usage move_images open_batch submit submit_in_batch submit_one",
     "20s": "erase_part erase_user",
   ]
 

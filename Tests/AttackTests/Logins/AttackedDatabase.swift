@@ -129,7 +129,10 @@ struct AttackedDatabase: Sendable {
       "usage", "user_token", "webhook", "webhook_event",
     ] {
       prints[table] = try await queue.text(
-        "SELECT md5(coalesce(string_agg(t::text, '' ORDER BY t::text), '')) FROM analysis.\(table) t")
+        """
+        SELECT md5(coalesce(string_agg(r, '' ORDER BY r), '')) FROM analysis.\(table) t
+        CROSS JOIN LATERAL (SELECT (to_jsonb(t) - '{waiting,counted_at,terms_at}'::text[])::text AS r) x
+        """)
     }
     return prints
   }

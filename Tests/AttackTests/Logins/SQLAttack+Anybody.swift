@@ -127,6 +127,7 @@ extension SQLAttack {
     ("reads the view of the audit", "SELECT * FROM analysis.audit_entry"),
     ("reads what is owed", "SELECT * FROM analysis.refund"),
     ("reads whose turn it is", "SELECT * FROM analysis.fair_share"),
+    ("reads on which terms users submit", "SELECT * FROM analysis.terms"),
     ("reads given up places", "SELECT * FROM analysis.freed_place"),
     ("reads the marks of lanes", "SELECT * FROM analysis.lane_clock"),
     ("moves a mark", "UPDATE analysis.lane_clock SET scan_from = 9223372036854775807"),

@@ -60,6 +60,19 @@ extension SQLAttack {
         NULL, 10::smallint, NULL, NULL)
       """, .answers("(refused)")),
     SQLAttack(
+      .submitter, "names another's picture by its hash, alone",
+      """
+      SELECT outcome FROM analysis.submit_one(0::smallint, NULL, ('ann-north', '1', '2',
+        sha256(convert_to('confided sue-south', 'UTF8')), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+        10::smallint)
+      """, .answers("(refused)")),
+    SQLAttack(
+      .submitter, "submits one job with more attempts than there may be",
+      """
+      SELECT * FROM analysis.submit_one(0::smallint, 'x', ('ann-north', '1', '2', sha256('x'), NULL, NULL, NULL, NULL, NULL,
+        NULL, NULL, NULL, NULL), 32767::smallint)
+      """, .refused("22023")),
+    SQLAttack(
       .submitter, "submits into another back-end's batch",
       """
       SELECT * FROM analysis.submit_in_batch({batch}, 0::smallint, ('{ann-north}', '{1}', '{2}', ARRAY[sha256('x')],

@@ -378,7 +378,7 @@ struct BatchTests {
           _ = try await open.query(
             "INSERT INTO analysis.account_plan SELECT 0, user_id, '-infinity', 2 FROM analysis.account WHERE user_ref = 'u'"
           )
-          _ = try await open.query("LOCK TABLE analysis.gauge IN ACCESS EXCLUSIVE MODE")
+          _ = try await open.query("LOCK TABLE analysis.admission IN ACCESS EXCLUSIVE MODE")
           group.addTask {
             let outcome = try await queue.text(sql)
             #expect(outcome == "created")

@@ -6,17 +6,16 @@ import Testing
 
 /// What may be done to the jobs of two users. Their jobs have their numbers in the other order than the users.
 private enum Operation: String, CaseIterable {
-  case submit, submitOne, submitNext, submitBoth, submitBatch, retry, uncancel, cancel, eraseLow, eraseHigh,
-    renameLow
+  case submit, submitOne, submitNext, submitBoth, submitBatch, oneForHigh, retry, uncancel, cancel, eraseLow,
+    eraseHigh, renameLow
   case renameHigh, setPeriod, release, promote, complete, die, failAgain, failLater, claim, rescue,
     applyRefunds
   case purgeDead, prepareMonths, indexImages
 
   /// What another operation is held up in the middle of; the others take what is free, or one row.
   static let blocking: [Operation] = [
-    .submit, .submitNext, .submitBoth, .retry, .uncancel, .cancel, .eraseLow, .eraseHigh, .renameLow,
-    .renameHigh,
-    .setPeriod, .release, .promote,
+    .submit, .submitOne, .submitNext, .submitBoth, .oneForHigh, .retry, .uncancel, .cancel, .eraseLow,
+    .eraseHigh, .renameLow, .renameHigh, .setPeriod, .release, .promote,
   ]
 
   /// Whether it changes what a submit looks up of the lower user.
@@ -30,6 +29,8 @@ private enum Operation: String, CaseIterable {
     switch self {
     case .submit: return stage.submit([stage.high, stage.low], image: "new")
     case .submitOne: return stage.submit([stage.low], image: "one")
+    // No terms of the higher user are kept.
+    case .oneForHigh: return stage.submit([stage.high], image: "one")
     case .submitNext: return stage.submit([stage.high, stage.low], image: "next", at: [next, next])
     case .submitBoth:
       return stage.submit(
@@ -109,6 +110,8 @@ private struct Stage {
     try await queue.execute(
       "UPDATE analysis.scheduled SET run_at = '2000-01-01' WHERE job_id IN (\(later[0]), \(later[1]))")
     waiting = try await jobs(queue, "waiting")
+    // It keeps the lower user's terms, but for the last hours of a month.
+    _ = try await queue.create([Ask(low, image: "\(name) waiting 2", key: "again")])
   }
 
   private func jobs(_ queue: QueueFixture, _ image: String, at: Double? = nil) async throws -> [Int64] {
@@ -143,7 +146,7 @@ private struct Stage {
   /// The rows in the middle of an operation, at which it is stopped.
   var gates: [String] {
     numbers.flatMap { user in
-      ["usage", "fair_share", "account", "image"].map { "\($0) WHERE user_id = \(user)" }
+      ["usage", "fair_share", "account", "image", "terms"].map { "\($0) WHERE user_id = \(user)" }
     }
       + dead.flatMap { ["dead WHERE job_id = \($0)", "job WHERE id = \($0)"] }
       + (waiting + cancelled).map { "job WHERE id = \($0)" }

@@ -30,7 +30,10 @@ struct RightsTests {
     "A role has its functions and no others",
     arguments: [
       ("worker", ["claim", "complete", "rescue"], ["submit", "cancel", "retry_dead", "audit_add"]),
-      ("submitter", ["submit", "submit_image", "results_of"], ["claim", "complete", "retry_dead"]),
+      (
+        "submitter", ["submit", "submit_one", "submit_image", "results_of"],
+        ["claim", "complete", "retry_dead"]
+      ),
       (
         "clinician", ["open_results", "results_of", "jobs_shown", "list_jobs", "report_analyses"],
         [

@@ -170,16 +170,26 @@ LANGUAGE sql STABLE AS $$
     'max_database_bytes', 'max_waiting', 'max_waiting_per_user', 'require_encryption', 'photos_once')
 $$;
 
--- Writes it into the one row that submits read, after each statement that changes settings. The row is locked
--- first: what another has changed meanwhile is seen with the lock.
+-- Writes it into the one row that submits read, after each statement that changes settings, plans or limits.
+-- The row is locked first: what another has changed meanwhile is seen with the lock.
 CREATE OR REPLACE FUNCTION analysis.keep_admission() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM FROM analysis.admission g FOR NO KEY UPDATE;
   UPDATE analysis.admission g SET
     max_bytes = s.max_bytes, max_all = s.max_all, max_waiting = s.max_waiting,
-    only_encrypted = s.only_encrypted, photos_once = s.photos_once
+    only_encrypted = s.only_encrypted, photos_once = s.photos_once, version = g.version + 1
   FROM analysis.admission_by_settings() s;
+  RETURN NULL;
+END $$;
+
+-- Writes how much waits into the row that submits read, unless somebody's open transaction has it.
+CREATE OR REPLACE FUNCTION analysis.keep_waiting() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE analysis.admission g SET waiting = NEW.value, counted_at = NEW.at
+  FROM (SELECT FROM analysis.admission k FOR NO KEY UPDATE SKIP LOCKED) k
+  WHERE NEW.name = 'waiting';
   RETURN NULL;
 END $$;
 

@@ -96,7 +96,7 @@ END $$;
 -- Waits for every submit of a user, and has the next ones wait for this transaction: locks the counters, as a
 -- submit does and in its order, of every month that takes jobs or that may be made meanwhile. Where there is
 -- none yet it is made, which waits for a submit that has made it and not committed. A submit that had read
--- the account and not yet come to its counter waits there, and then looks at the account again.
+-- the account, or terms, and not yet come to its counter waits there, and then looks at the account again.
 CREATE OR REPLACE FUNCTION analysis.lock_months(p_shard smallint, p_user_id bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -107,6 +107,8 @@ DECLARE
     UNION SELECT analysis.period_of(clock_timestamp(), 'UTC') + i FROM generate_series(-1, 25) i);
 BEGIN
   PERFORM analysis.lock_usage(p_shard, array_fill(p_user_id, ARRAY[cardinality(v_month)]), v_month);
+  UPDATE analysis.usage u SET terms_at = NULL
+  WHERE u.shard = p_shard AND u.user_id = p_user_id AND u.terms_at IS NOT NULL;
   DELETE FROM analysis.usage u
   WHERE u.shard = p_shard AND u.user_id = p_user_id AND NOT (u.period = ANY (v_there))
     AND (u.used, u.refunded, u.refused) = (0, 0, 0);
@@ -202,7 +204,7 @@ BEGIN
     INSERT INTO analysis.usage AS u (shard, user_id, period, refunded)
     SELECT p_shard, o.user_id, o.period, o.n FROM owed o
     ON CONFLICT (shard, user_id, period) DO UPDATE
-      SET used = u.used - EXCLUDED.refunded, refunded = u.refunded + EXCLUDED.refunded)
+      SET used = u.used - EXCLUDED.refunded, refunded = u.refunded + EXCLUDED.refunded, terms_at = NULL)
   SELECT coalesce(sum(o.n), 0) INTO v_count FROM owed o;
   RETURN v_count;
 END $$;

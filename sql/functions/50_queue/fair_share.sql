@@ -161,6 +161,20 @@ END $$;
 DROP FUNCTION IF EXISTS analysis.apply_freed_locked(smallint, smallint, bigint[], smallint[]);
 DROP FUNCTION IF EXISTS analysis.apply_freed_places(smallint, int);
 
+-- How many jobs of a user wait by the marks alone, in all lanes: how far the last ones are behind the lanes,
+-- and what is scheduled. It may say too many. A part of what calls it.
+CREATE OR REPLACE FUNCTION analysis.marked_waiting(p_shard smallint, p_user bigint, p_cost bigint)
+RETURNS TABLE (waiting numeric)
+LANGUAGE sql STABLE AS $$
+  SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), p_cost)
+    + coalesce(sum(f.later), 0)
+  FROM analysis.fair_share f
+  LEFT JOIN LATERAL (
+    SELECT k.now_vt FROM analysis.lane_clock k
+    WHERE k.shard = p_shard AND k.lane = f.lane OFFSET 0) c ON true
+  WHERE f.shard = p_shard AND f.user_id = p_user
+$$;
+
 -- How many jobs of a user wait, in all lanes, when the marks alone say that it is too many. The marks may
 -- be behind: they are published once a second, and those of a worker that was killed never. So each source
 -- of the user is believed only as far as one of their jobs is seen waiting in it, and from the first job

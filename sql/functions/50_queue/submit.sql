@@ -6,16 +6,14 @@
 CREATE OR REPLACE FUNCTION analysis.admission_at(p_now timestamptz)
 RETURNS TABLE (
   max_bytes bigint, max_all bigint, max_waiting bigint, only_encrypted boolean, has_old_keys boolean,
-  once boolean, waiting bigint, submitter smallint)
+  once boolean, waiting bigint, submitter smallint, version bigint)
 LANGUAGE sql STABLE AS $$
   SELECT g.max_bytes, g.max_all, g.max_waiting, g.only_encrypted, g.has_old_keys,
     -- By the setting, or for this transaction, as a gateway has it.
     g.photos_once OR coalesce(current_setting('analysis.photos_once', true) = 'yes', false),
-    coalesce((
-      SELECT v.value FROM analysis.gauge v
-      WHERE v.name = 'waiting' AND v.at BETWEEN p_now - interval '1 minute' AND clock_timestamp()),
-      analysis.counted_waiting()),
-    s.id
+    CASE WHEN g.counted_at BETWEEN p_now - interval '1 minute' AND clock_timestamp() THEN g.waiting
+      ELSE analysis.counted_waiting() END,
+    s.id, g.version
   FROM analysis.admission g
   LEFT JOIN LATERAL (SELECT k.id FROM analysis.submitter k WHERE k.login = session_user LIMIT 1) s ON true
   WHERE g.is_only
@@ -359,9 +357,8 @@ BEGIN
     ORDER BY n.i) x;
 END $$;
 
--- The limit on a user's waiting jobs, from virtual time: how far their last job is behind the lanes is how
--- many wait, without counting any. Whoever would be refused by that is looked at more closely. Answers why
--- jobs are refused then.
+-- The limit on a user's waiting jobs, by the marks, without counting any. Whoever would be refused by that is
+-- looked at more closely. Answers why jobs are refused then.
 CREATE OR REPLACE FUNCTION analysis.limit_waiting(
   p_shard smallint, p_most bigint, p_state analysis.submit_state)
 RETURNS text[]
@@ -378,12 +375,7 @@ BEGIN
   doubtful AS MATERIALIZED (
     SELECT d.user_id, d.cost, d.n
     FROM (SELECT a.user_id, max(a.cost) AS cost, count(*) AS n FROM asking a GROUP BY 1) d
-    CROSS JOIN LATERAL (
-      SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(
-               (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = f.lane),
-               0))), 0), d.cost)
-             + coalesce(sum(f.later), 0) AS waiting
-      FROM analysis.fair_share f WHERE f.shard = p_shard AND f.user_id = d.user_id OFFSET 0) b
+    CROSS JOIN LATERAL analysis.marked_waiting(p_shard, d.user_id, d.cost) b
     WHERE b.waiting + d.n > p_most),
   beyond AS MATERIALIZED (
     SELECT d.user_id, w.waiting FROM doubtful d
@@ -587,7 +579,7 @@ BEGIN
 END $$;
 
 -- Submits jobs the general way: step by step for all of them, with arrays that have an element for each job
--- of the call, in order. Called by submit alone, whose settings hold.
+-- of the call, in order. Called by functions whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.submit_jobs(
   p_shard smallint, p_jobs analysis.submissions, p_images bytea[], p_rules analysis.submit_rules)
 RETURNS SETOF analysis.submit_answer
@@ -632,6 +624,27 @@ BEGIN
   ORDER BY s.i;
 END $$;
 
+-- The same, with arrays as callers give them.
+CREATE OR REPLACE FUNCTION analysis.submit_generally(
+  p_shard smallint, p_jobs analysis.submissions, p_images bytea[], p_max_attempts smallint, p_now timestamptz)
+RETURNS SETOF analysis.submit_answer
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_count int := coalesce(cardinality(p_jobs."user"), 0);
+BEGIN
+  IF v_count = 0 THEN
+    RETURN;
+  END IF;
+  p_jobs."user" := analysis.composed(p_jobs."user");
+  PERFORM analysis.require_argument(
+    p_shard IS NOT NULL AND v_count <= 100000 AND p_max_attempts BETWEEN 1 AND 100
+      AND analysis.are_submissions(p_jobs, p_images, '[1:' || v_count || ']'),
+    'the arrays of a submit differ in length or do not begin at 1, or max_attempts is not from 1 to 100');
+  RETURN QUERY SELECT a.* FROM analysis.submit_jobs(
+    p_shard, p_jobs, p_images,
+    analysis.rules_of_submit(p_shard, p_jobs."user", p_jobs.key, p_now, p_max_attempts)) a;
+END $$;
+
 -- Submits many jobs.
 --
 -- Each job of a call is created, a duplicate or refused, and one refused does not stop the others. The
@@ -655,46 +668,56 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nes
 SET lock_timeout = '10s' AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
-  v_count int := coalesce(cardinality(p_user), 0);
-  v_job analysis.single_job;           -- what came of the short way
-  v_jobs analysis.submissions;
+  v_answer analysis.submit_answer;     -- what came of the short way
 BEGIN
   -- One job alone goes the short way, if it is as usual.
-  IF v_count = 1 AND p_shard IS NOT NULL AND p_max_attempts BETWEEN 1 AND 100 AND p_at[1] IS NULL
-     AND ('[1:1]' = ALL (ARRAY[
+  IF cardinality(p_user) = 1 AND ('[1:1]' = ALL (ARRAY[
        array_dims(p_user), array_dims(p_kind), array_dims(p_priority), array_dims(p_sha256),
        array_dims(p_image), array_dims(p_width), array_dims(p_height), array_dims(p_unsanitized),
        array_dims(p_key), array_dims(p_at), array_dims(p_expires), array_dims(p_source),
-       array_dims(p_encrypted_by), array_dims(p_wrapped_key)])) IS NOT FALSE
-     AND p_user[1] IS NFC NORMALIZED AND current_setting('transaction_isolation') = 'read committed' THEN
-    v_job := analysis.submit_single(
+       array_dims(p_encrypted_by), array_dims(p_wrapped_key)])) IS NOT FALSE THEN
+    v_answer := analysis.submit_single(
       p_shard, p_image[1],
       ROW(p_user[1], p_kind[1], p_priority[1], p_sha256[1], p_width[1], p_height[1], p_unsanitized[1],
-        p_key[1], p_expires[1], p_source[1], p_encrypted_by[1], p_wrapped_key[1])::analysis.submission,
+        p_key[1], p_at[1], p_expires[1], p_source[1], p_encrypted_by[1],
+        p_wrapped_key[1])::analysis.submission,
       p_max_attempts, v_now);
-    IF v_job.id IS NOT NULL THEN
-      o_index := 1;
-      o_outcome := 'created';
-      o_job := v_job.id;
-      o_period := v_job.period;
-      o_limit := v_job.quota;
-      o_used := v_job.used;
-      RETURN NEXT;
-      RETURN;
-    END IF;
-  ELSIF v_count = 0 THEN
-    RETURN;
   END IF;
-  v_jobs := ROW(
-    analysis.composed(p_user), p_kind, p_priority, p_sha256, p_width, p_height, p_unsanitized, p_key, p_at,
-    p_expires, p_source, p_encrypted_by, p_wrapped_key, NULL, NULL)::analysis.submissions;
-  PERFORM analysis.require_argument(
-    p_shard IS NOT NULL AND v_count <= 100000 AND p_max_attempts BETWEEN 1 AND 100
-      AND analysis.are_submissions(v_jobs, p_image, '[1:' || v_count || ']'),
-    'the arrays of a submit differ in length or do not begin at 1, or max_attempts is not from 1 to 100');
-  RETURN QUERY SELECT a.* FROM analysis.submit_jobs(
-    p_shard, v_jobs, p_image,
-    analysis.rules_of_submit(p_shard, v_jobs."user", p_key, v_now, p_max_attempts)) a;
+  IF v_answer.job_id IS NOT NULL THEN
+    SELECT (v_answer).* INTO o_index, o_outcome, o_reason, o_job, o_period, o_limit, o_used;
+    RETURN NEXT;
+  ELSE
+    RETURN QUERY SELECT a.* FROM analysis.submit_generally(
+      p_shard,
+      ROW(p_user, p_kind, p_priority, p_sha256, p_width, p_height, p_unsanitized, p_key, p_at, p_expires,
+        p_source, p_encrypted_by, p_wrapped_key, NULL, NULL)::analysis.submissions,
+      p_image, p_max_attempts, v_now) a;
+  END IF;
 END $$;
 COMMENT ON FUNCTION analysis.submit IS
   'Submits many jobs of one shard in one transaction; answers for each created, duplicate or refused.';
+
+-- Submits one job, as `submit` does.
+CREATE OR REPLACE FUNCTION analysis.submit_one(
+  p_shard smallint, p_image bytea, p_one analysis.submission, p_max_attempts smallint)
+RETURNS analysis.submit_answer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET lock_timeout = '10s' AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_answer analysis.submit_answer := analysis.submit_single(p_shard, p_image, p_one, p_max_attempts, v_now);
+BEGIN
+  IF v_answer.job_id IS NULL THEN
+    SELECT a.* INTO v_answer FROM analysis.submit_generally(
+      p_shard,
+      ROW(ARRAY[p_one."user"], ARRAY[p_one.kind], ARRAY[p_one.priority], ARRAY[p_one.sha256],
+        ARRAY[p_one.width], ARRAY[p_one.height], ARRAY[p_one.unsanitized], ARRAY[p_one.key],
+        ARRAY[p_one.at], ARRAY[p_one.expires], ARRAY[p_one.source], ARRAY[p_one.encrypted_by],
+        ARRAY[p_one.wrapped_key], NULL, NULL)::analysis.submissions,
+      ARRAY[p_image], p_max_attempts, v_now) a;
+  END IF;
+  RETURN v_answer;
+END $$;
+COMMENT ON FUNCTION analysis.submit_one IS
+  'Submits one job of a shard; answers created, duplicate or refused.';

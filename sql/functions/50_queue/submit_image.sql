@@ -48,11 +48,11 @@ BEGIN
     RETURN;
   END IF;
   RETURN QUERY
-  SELECT s.o_outcome, s.o_reason, s.o_job
-  FROM analysis.submit(
-    analysis.shard_of(p_user), ARRAY[p_user], ARRAY[analysis.kind_named(p_kind)],
-    ARRAY[analysis.priority_named(p_priority)], ARRAY[sha256(p_image)], ARRAY[p_image], NULL, NULL,
-    ARRAY[true], ARRAY[p_key], ARRAY[p_at], ARRAY[p_expires], NULL, analysis.usual_attempts(), NULL, NULL) s;
+  SELECT s.outcome, s.reason, s.job_id
+  FROM analysis.submit_one(
+    analysis.shard_of(p_user), p_image,
+    ROW(p_user, analysis.kind_named(p_kind), analysis.priority_named(p_priority), sha256(p_image), NULL, NULL,
+      true, p_key, p_at, p_expires, NULL, NULL, NULL)::analysis.submission, analysis.usual_attempts()) s;
 END $$;
 COMMENT ON FUNCTION analysis.submit_image IS
   'Submits one image of a user; answers the job, or why it was refused.';

@@ -1,10 +1,9 @@
 -- The usual submit: one job, of a known user, that may run at once and of which nothing speaks against.
 --
--- A back-end submits one job at a time, and for one the set-based steps of `submit` cost mostly the
--- setting up of their plans. Here each step is a statement about one row. What is not usual (a refusal of
--- any kind, a key that is there already, an image of another month, a place that was given up) is answered
--- with NULL, with nothing written but perhaps an empty counter of the month, and goes the general way: there
--- alone stands what becomes of it.
+-- For one job the set-based steps of `submit` cost mostly the setting up of their plans. Here each step is a
+-- statement about one row. What is not usual (a refusal of any kind, a key that is there already, an image of
+-- another month) is answered with NULL, with nothing written but perhaps an empty counter of the month, and
+-- goes the general way: there alone stands what becomes of it.
 
 -- Whether what a submit says of a job can be true at all.
 CREATE OR REPLACE FUNCTION analysis.is_sound(
@@ -109,43 +108,6 @@ BEGIN
     AND analysis.is_soundly_encrypted(p_one.encrypted_by, octet_length(p_one.wrapped_key), p_image_bytes);
 END $$;
 
--- Whether it is sound. A part of what calls it, and short, since the server prepares all of it for each job.
-CREATE OR REPLACE FUNCTION analysis.is_usual(p_one analysis.submission, p_image_bytes int, p_now timestamptz)
-RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT p_one.kind IN (1, 2) AND p_one.priority BETWEEN 0 AND 2 AND octet_length(p_one.sha256) = 32
-    AND coalesce(length(p_one.key) BETWEEN 1 AND 200, true)
-    AND (num_nonnulls(
-        p_image_bytes, p_one.width, p_one.height, p_one.expires, p_one.source, p_one.encrypted_by,
-        p_one.wrapped_key) = 0
-      OR analysis.is_sound_in_full(p_one, p_image_bytes, p_now))
-$$;
-
--- Has a row where a user has room among those waiting, with no place given up that is still to be applied,
--- and was not erased, renamed, or given another period meanwhile. A part of what calls it.
-CREATE OR REPLACE FUNCTION analysis.room_of(
-  p_shard smallint, p_user bigint, p_name text, p_period smallint, p_cost bigint, p_max_waiting bigint,
-  p_now timestamptz)
-RETURNS SETOF boolean
-LANGUAGE sql STABLE AS $$
-  SELECT true FROM (
-    SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), p_cost) + coalesce(
-      sum(f.later), 0) AS waiting
-    FROM analysis.fair_share f
-    LEFT JOIN LATERAL (
-      SELECT k.now_vt FROM analysis.lane_clock k
-      WHERE k.shard = p_shard AND k.lane = f.lane OFFSET 0) c ON true
-    WHERE f.shard = p_shard AND f.user_id = p_user) w
-  WHERE (w.waiting >= p_max_waiting) IS NOT TRUE
-    AND NOT EXISTS (
-      SELECT FROM analysis.freed_place p
-      WHERE p.shard = p_shard AND p.user_id = p_user AND p.source = 0)
-    AND EXISTS (
-      SELECT FROM analysis.account a
-      WHERE a.shard = p_shard AND a.user_id = p_user AND a.user_ref = p_name AND a.erased_at IS NULL
-        AND analysis.period_at(p_now, a.zone, a.anchors) = p_period)
-$$;
-
 -- The months in which a user's jobs of the day before a moment count: one, or two where a month has begun.
 CREATE OR REPLACE FUNCTION analysis.months_of_day(p_shard smallint, p_user bigint, p_now timestamptz)
 RETURNS TABLE (o_period smallint)
@@ -214,151 +176,132 @@ BEGIN
       p_is_stored OR analysis.is_photo_stored(p_shard, p_job.user_id, p_one.sha256, p_job.now));
 END $$;
 
--- Keeps the key of a single job, if there is room for it; whether there is, and the key is new.
-CREATE OR REPLACE FUNCTION analysis.keep_single_key(
-  p_shard smallint, p_one analysis.submission, p_job analysis.single_job)
-RETURNS boolean
-LANGUAGE plpgsql AS $$
-BEGIN
-  IF p_job.key_hash IS NULL THEN
-    PERFORM FROM analysis.room_of(
-      p_shard, p_job.user_id, p_one."user", p_job.period, p_job.cost, p_job.max_waiting, p_job.now);
-  ELSE
-    INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
-    SELECT p_shard, p_job.user_id, p_job.key_hash,
-      sha256(p_one.sha256 || convert_to(p_one.kind::text, 'UTF8')), p_job.id, p_job.period, p_job.now
-    FROM analysis.room_of(
-      p_shard, p_job.user_id, p_one."user", p_job.period, p_job.cost, p_job.max_waiting, p_job.now)
-    ON CONFLICT (shard, user_id, key_hash) DO NOTHING;
-  END IF;
-  RETURN FOUND;
-END $$;
-
--- Finds or stores the image of a single job, takes its place in the lane, and writes it and its row in the
--- queue; false, and nothing is written, where the image is not there. Where an image comes encrypted, one
--- that the user has in plaintext or under another key is not used (see replace_images).
-CREATE OR REPLACE FUNCTION analysis.enqueue_single(
-  p_shard smallint, p_image bytea, p_one analysis.submission, p_job analysis.single_job)
-RETURNS boolean
+-- Submits one job; called by functions whose settings hold. Locks are taken in the order of the general way.
+-- A number is drawn where the job is likely to come: who reads the numbers should not meet a gap at each
+-- user's first job. Each call of another function would cost as much as a step does.
+CREATE OR REPLACE FUNCTION analysis.submit_single(
+  p_shard smallint, p_image bytea, p_one analysis.submission, p_max_attempts smallint, p_now timestamptz)
+RETURNS analysis.submit_answer
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_lane smallint := analysis.lane_of(p_one.kind, p_one.priority);
+  v_job analysis.single_job;
+  v_lane smallint;
   v_image bigint;
   v_bytes int;
   v_is_unsanitized boolean;
   v_vt bigint;
 BEGIN
-  IF p_image IS NULL THEN
+  IF (p_shard IS NOT NULL AND p_max_attempts BETWEEN 1 AND 100 AND p_one."user" IS NFC NORMALIZED
+      AND p_one.kind IN (1, 2) AND p_one.priority BETWEEN 0 AND 2 AND octet_length(p_one.sha256) = 32
+      AND coalesce(length(p_one.key) BETWEEN 1 AND 200, true) AND p_one.at IS NULL
+      AND (num_nonnulls(p_image, p_one.width, p_one.height, p_one.expires, p_one.source, p_one.encrypted_by,
+          p_one.wrapped_key) = 0
+        OR analysis.is_sound_in_full(p_one, octet_length(p_image), p_now))
+      AND current_setting('transaction_isolation') = 'read committed') IS NOT TRUE THEN
+    RETURN NULL;
+  END IF;
+  v_lane := analysis.lane_of(p_one.kind, p_one.priority);
+  -- What binds everybody, and the user's terms where they are kept.
+  SELECT NULL::bigint, t.user_id, t.period, t.quota, NULL::int, t.cost, t.key_salt,
+    analysis.key_hash(t.key_salt, p_one.key), r.has_old_keys, r.once, r.max_waiting, r.submitter, p_now,
+    p_max_attempts, t.most, t.made_at, r.version
+  INTO v_job
+  FROM analysis.admission_at(p_now) r
+  LEFT JOIN LATERAL (
+    SELECT k.* FROM analysis.terms k
+    WHERE k.shard = p_shard AND k.user_ref = p_one."user" AND k.version = r.version
+      AND k.made_at <= p_now AND k.valid_until > p_now OFFSET 0) t ON true
+  WHERE (p_one.encrypted_by IS NOT NULL OR NOT r.only_encrypted) AND (r.waiting >= r.max_all) IS NOT TRUE
+    AND (r.max_bytes IS NULL OR analysis.bytes_at(p_now) < r.max_bytes) AND r.submitter IS NOT NULL;
+  -- The lock, with a unit that is free by them.
+  UPDATE analysis.usage u SET used = u.used + 1
+  WHERE u.shard = p_shard AND u.user_id = v_job.user_id AND u.period = v_job.period
+    AND u.terms_at = v_job.terms_at AND u.used < v_job.most
+  RETURNING u.used INTO v_job.used;
+  IF NOT FOUND THEN
+    v_job := analysis.find_terms(p_shard, p_one, v_job);
+    IF v_job.used IS NULL THEN
+      RETURN NULL;
+    END IF;
+  END IF;
+  v_job.id := nextval('analysis.job_id');
+
+  -- The key, if it is new, and more jobs of the user may wait: in a statement of its own, which sees what was
+  -- committed until the lock was there.
+  IF v_job.most IS NULL OR (v_job.has_old_keys OR v_job.once)
+      AND analysis.may_be_repeat(p_shard, p_image IS NULL, p_one, v_job) THEN
+    v_job.id := NULL;
+  ELSIF v_job.key_hash IS NOT NULL THEN
+    INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
+    SELECT p_shard, v_job.user_id, v_job.key_hash,
+      sha256(p_one.sha256 || convert_to(p_one.kind::text, 'UTF8')), v_job.id, v_job.period, p_now
+    FROM analysis.marked_waiting(p_shard, v_job.user_id, v_job.cost) w
+    WHERE (w.waiting >= v_job.max_waiting) IS NOT TRUE
+    ON CONFLICT (shard, user_id, key_hash) DO NOTHING
+    RETURNING job_id INTO v_job.id;
+  ELSE
+    SELECT v_job.id INTO v_job.id FROM analysis.marked_waiting(p_shard, v_job.user_id, v_job.cost) w
+    WHERE (w.waiting >= v_job.max_waiting) IS NOT TRUE;
+  END IF;
+  -- The image, if it is there. Where one comes encrypted, one that the user has in plaintext or under another
+  -- key is not used (see replace_images).
+  IF v_job.id IS NOT NULL AND p_image IS NULL THEN
     SELECT i.id, i.byte_count, i.unsanitized INTO v_image, v_bytes, v_is_unsanitized FROM analysis.image i
-    WHERE i.shard = p_shard AND i.period = p_job.period AND i.user_id = p_job.user_id
+    WHERE i.shard = p_shard AND i.period = v_job.period AND i.user_id = v_job.user_id
       AND i.sha256 BETWEEN p_one.sha256 AND p_one.sha256 AND i.reusable
     ORDER BY i.sha256 LIMIT 1 FOR KEY SHARE;
-  ELSE
+  ELSIF v_job.id IS NOT NULL THEN
     INSERT INTO analysis.image AS k (
       shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at,
       encrypted_by, wrapped_key)
-    VALUES (p_shard, p_job.period, p_job.user_id, p_one.sha256, p_image, octet_length(p_image), p_one.width,
-      p_one.height, coalesce(p_one.unsanitized, false), p_job.now, p_job.now, p_one.encrypted_by,
-      p_one.wrapped_key)
+    VALUES (p_shard, v_job.period, v_job.user_id, p_one.sha256, p_image, octet_length(p_image), p_one.width,
+      p_one.height, coalesce(p_one.unsanitized, false), p_now, p_now, p_one.encrypted_by, p_one.wrapped_key)
     ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
       WHERE EXCLUDED.encrypted_by IS NULL OR k.encrypted_by IS NOT DISTINCT FROM EXCLUDED.encrypted_by
     RETURNING k.id, k.byte_count, k.unsanitized INTO v_image, v_bytes, v_is_unsanitized;
   END IF;
-  IF NOT FOUND THEN
-    RETURN false;
+  IF v_image IS NULL THEN
+    -- It goes the general way.
+    UPDATE analysis.usage u SET used = u.used - 1
+    WHERE u.shard = p_shard AND u.user_id = v_job.user_id AND u.period = v_job.period;
+    DELETE FROM analysis.idem k
+    WHERE k.shard = p_shard AND k.user_id = v_job.user_id AND k.key_hash = v_job.key_hash
+      AND k.job_id = v_job.id;
+    RETURN NULL;
   END IF;
+
+  -- The place in the lane, unless it is the user's first there, or some were given back.
   UPDATE analysis.fair_share f SET
-    last_vt = greatest(f.last_vt, n.now_vt) + p_job.cost, step = p_job.cost,
-    tail_vt = CASE WHEN f.last_vt <= n.now_vt OR f.last_vt >= f.tail_vt
-                   THEN greatest(f.last_vt, n.now_vt) ELSE f.tail_vt END,
-    tail_job = CASE WHEN f.last_vt <= n.now_vt OR f.last_vt >= f.tail_vt THEN p_job.id ELSE f.tail_job END
+    last_vt = greatest(f.last_vt, n.now_vt) + v_job.cost, step = v_job.cost,
+    tail_vt = greatest(f.last_vt, n.now_vt), tail_job = v_job.id
   FROM (
     SELECT coalesce(
       (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0) AS now_vt
     OFFSET 0) n
-  WHERE f.shard = p_shard AND f.user_id = p_job.user_id AND f.lane = v_lane AND f.source = 0
+  WHERE f.shard = p_shard AND f.user_id = v_job.user_id AND f.lane = v_lane AND f.source = 0
+    AND f.last_vt >= f.tail_vt AND NOT EXISTS (
+      SELECT FROM analysis.freed_place p
+      WHERE p.shard = p_shard AND p.user_id = v_job.user_id AND p.source = 0)
   RETURNING f.last_vt - f.step INTO v_vt;
   IF NOT FOUND THEN
     SELECT t.o_first INTO v_vt FROM analysis.take_places(
-      p_shard, 0::smallint, ARRAY[p_job.user_id], ARRAY[v_lane], ARRAY[p_job.cost], '{1}', ARRAY[p_job.id]) t;
+      p_shard, 0::smallint, ARRAY[v_job.user_id], ARRAY[v_lane], ARRAY[v_job.cost], '{1}', ARRAY[v_job.id]) t;
   END IF;
   INSERT INTO analysis.job (
     shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period,
     max_attempts, image_unsanitized, image_mark, key_hash, source_name, submitter)
-  VALUES (p_shard, p_job.period, p_one.kind, v_lane, p_job.id, p_job.user_id, v_image, v_vt, p_job.now,
-    p_one.expires, v_bytes, p_job.period, p_job.max_attempts, v_is_unsanitized, substr(p_one.sha256, 1, 16),
-    p_job.key_hash, p_one.source, p_job.submitter);
+  VALUES (p_shard, v_job.period, p_one.kind, v_lane, v_job.id, v_job.user_id, v_image, v_vt, p_now,
+    p_one.expires, v_bytes, v_job.period, p_max_attempts, v_is_unsanitized, substr(p_one.sha256, 1, 16),
+    v_job.key_hash, p_one.source, v_job.submitter);
   INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
-  VALUES (p_shard, v_lane, 0, p_job.period, v_vt, p_job.id);
-  RETURN true;
-END $$;
-
--- Takes the first unit of a user's month, with which its counter begins; false where the month takes no jobs,
--- the limit allows none, or the counter is there already.
-CREATE OR REPLACE FUNCTION analysis.take_first_unit(p_shard smallint, p_job analysis.single_job)
-RETURNS boolean
-LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO analysis.usage (shard, user_id, period, used)
-  SELECT p_shard, p_job.user_id, p_job.period, 1 FROM analysis.partition_made m
-  WHERE m.period = p_job.period AND (p_job.quota < 1) IS NOT TRUE
-  ON CONFLICT (shard, user_id, period) DO NOTHING;
-  RETURN FOUND;
-END $$;
-
--- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
--- whose settings hold. Where it answers none, `submit` goes the general way. A number is drawn where the job
--- is likely to come: who reads the numbers should not meet a gap at each user's first job.
-CREATE OR REPLACE FUNCTION analysis.submit_single(
-  p_shard smallint, p_image bytea, p_one analysis.submission, p_max_attempts smallint, p_now timestamptz,
-  OUT o_job analysis.single_job)
-LANGUAGE plpgsql AS $$
-DECLARE
-  v_job analysis.single_job;
-BEGIN
-  -- What binds everybody, user, month, plan and limit.
-  SELECT NULL, a.user_id, f.period, l.monthly_limit, NULL, l.cost, a.key_salt,
-    analysis.key_hash(a.key_salt, p_one.key), r.has_old_keys, r.once, r.max_waiting, r.submitter, p_now,
-    p_max_attempts
-  INTO v_job
-  FROM analysis.admission_at(p_now) r
-  CROSS JOIN LATERAL (
-    SELECT k.user_id, k.key_salt, k.zone, k.anchors FROM analysis.account k
-    WHERE k.shard = p_shard AND k.user_ref = p_one."user" AND k.erased_at IS NULL OFFSET 0) a
-  CROSS JOIN LATERAL (SELECT analysis.period_at(p_now, a.zone, a.anchors) AS period OFFSET 0) f
-  CROSS JOIN LATERAL (
-    SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_now) q OFFSET 0) l
-  WHERE analysis.is_usual(p_one, octet_length(p_image), p_now)
-    AND (p_one.encrypted_by IS NOT NULL OR NOT r.only_encrypted) AND (r.waiting >= r.max_all) IS NOT TRUE
-    AND (r.max_bytes IS NULL OR analysis.bytes_at(p_now) < r.max_bytes) AND r.submitter IS NOT NULL;
-  -- The lock, with a unit that is free without applying refunds.
-  UPDATE analysis.usage u SET used = u.used + 1
-  WHERE u.shard = p_shard AND u.user_id = v_job.user_id AND u.period = v_job.period
-    AND (u.used >= v_job.quota) IS NOT TRUE
-  RETURNING u.used INTO v_job.used;
-  IF NOT FOUND THEN
-    IF NOT analysis.take_first_unit(p_shard, v_job) THEN
-      RETURN;
-    END IF;
-    v_job.used := 1;
-  END IF;
-  v_job.id := nextval('analysis.job_id');
-  -- In statements of their own, which see what was committed until the lock was there.
-  IF (v_job.has_old_keys OR v_job.once)
-      AND analysis.may_be_repeat(p_shard, p_image IS NULL, p_one, v_job)
-    OR NOT analysis.keep_single_key(p_shard, p_one, v_job) THEN
-    v_job.id := NULL;
-  ELSIF analysis.enqueue_single(p_shard, p_image, p_one, v_job) THEN
-    o_job := v_job;
+  VALUES (p_shard, v_lane, 0, v_job.period, v_vt, v_job.id);
+  IF v_job.terms_at IS NULL THEN
     IF analysis.limit_level(v_job.used, v_job.quota) > analysis.limit_level(v_job.used - 1, v_job.quota) THEN
       PERFORM analysis.note_limit(p_shard, v_job.user_id, v_job.period, v_job.quota);
     END IF;
-    RETURN;
+    IF v_job.used > 1 AND v_job.used < v_job.most THEN
+      PERFORM analysis.keep_terms(p_shard, p_one."user", v_job);
+    END IF;
   END IF;
-  -- It goes the general way.
-  UPDATE analysis.usage u SET used = u.used - 1
-  WHERE u.shard = p_shard AND u.user_id = v_job.user_id AND u.period = v_job.period;
-  DELETE FROM analysis.idem k
-  WHERE k.shard = p_shard AND k.user_id = v_job.user_id AND k.key_hash = v_job.key_hash
-    AND k.job_id = v_job.id;
+  RETURN ROW(1, 'created', NULL, v_job.id, v_job.period, v_job.quota, v_job.used)::analysis.submit_answer;
 END $$;

@@ -128,12 +128,12 @@ BEGIN
         ARRAY[p_wrapped_key], NULL, p_size[3:3])::analysis.submissions, ARRAY[p_image],
       analysis.usual_attempts())) s;
   ELSE
-    SELECT s.o_outcome, s.o_reason, s.o_job, s.o_limit, s.o_used
+    SELECT s.outcome, s.reason, s.job_id, s.quota, s.used
     INTO o_outcome, o_reason, o_job, o_limit, o_used
-    FROM analysis.submit(
-      p_shard, ARRAY[p_user], ARRAY[p_kind], ARRAY[analysis.priority_named('normal')], ARRAY[p_sha256],
-      ARRAY[p_image], p_size[1:1], p_size[2:2], NULL, ARRAY[p_key], NULL, NULL, NULL,
-      analysis.usual_attempts(), ARRAY[p_encrypted_by], ARRAY[p_wrapped_key]) s;
+    FROM analysis.submit_one(
+      p_shard, p_image,
+      ROW(p_user, p_kind, analysis.priority_named('normal'), p_sha256, p_size[1], p_size[2], NULL, p_key,
+        NULL, NULL, NULL, p_encrypted_by, p_wrapped_key)::analysis.submission, analysis.usual_attempts()) s;
   END IF;
   IF o_outcome = 'created' THEN
     o_woken := analysis.wake_workers(p_shard);

@@ -180,6 +180,22 @@ LANGUAGE sql STABLE AS $$
   GROUP BY b.id HAVING bool_and(a.erased_at IS NOT NULL)
 $$;
 
+-- Users whose next submit would go by terms that are not what they follow from.
+CREATE OR REPLACE FUNCTION analysis.broken_terms() RETURNS TABLE (shard smallint, user_id bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT t.shard, t.user_id
+  FROM (SELECT clock_timestamp() AS at OFFSET 0) n
+  JOIN analysis.terms t ON n.at BETWEEN t.made_at AND t.valid_until
+  JOIN analysis.admission g ON g.version = t.version
+  JOIN analysis.usage u ON u.shard = t.shard AND u.user_id = t.user_id AND u.period = t.period
+    AND u.terms_at = t.made_at AND u.used < t.most
+  LEFT JOIN analysis.account a ON a.shard = t.shard AND a.user_id = t.user_id AND a.erased_at IS NULL
+  LEFT JOIN LATERAL analysis.limit_of(t.shard, t.user_id, n.at) l ON true
+  WHERE t.most > t.quota OR (t.user_ref, t.key_salt, t.period, t.quota, t.cost)
+    IS DISTINCT FROM (
+      a.user_ref, a.key_salt, analysis.period_at(n.at, a.zone, a.anchors), l.monthly_limit, l.cost)
+$$;
+
 -- What it says of reviews, keys, jobs, images and partitions.
 CREATE OR REPLACE FUNCTION analysis.broken_records()
 RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
@@ -224,6 +240,9 @@ LANGUAGE sql STABLE AS $$
   FROM analysis.admission g, analysis.admission_by_settings() s
   WHERE (g.max_bytes, g.max_all, g.max_waiting, g.only_encrypted, g.photos_once)
     IS DISTINCT FROM (s.max_bytes, s.max_all, s.max_waiting, s.only_encrypted, s.photos_once)
+  UNION ALL
+  SELECT 'terms', t.shard, NULL, t.user_id, 'submits go by terms that do not hold'
+  FROM analysis.broken_terms() t
   UNION ALL
   -- An open job has its image.
   SELECT 'image', j.shard, j.id, j.user_id, 'the image of an open job is gone, or is another'

@@ -69,8 +69,8 @@ LANGUAGE sql IMMUTABLE AS $$
   VALUES
     ('submitter',
       ARRAY[
-        'submit', 'submit_image', 'submit_images', 'submit_object', 'notify_workers', 'wake_workers',
-        'cancel', 'uncancel', 'uncancel_from', 'locate',
+        'submit', 'submit_one', 'submit_image', 'submit_images', 'submit_object', 'notify_workers',
+        'wake_workers', 'cancel', 'uncancel', 'uncancel_from', 'locate',
         'jobs_ended', 'job_state', 'wait_for', 'is_open_transaction', 'open_results', 'results_of',
         'analyses_of', 'period_text', 'image_rules', 'open_batch', 'submit_in_batch', 'add_refusals',
         'billed_before', 'list_batches', 'batch_counts', 'batch_causes', 'find_jobs', 'queue_state'],

@@ -16,6 +16,7 @@ struct RuleChecks {
     ("job", "a job has no value that no submit takes"),
     ("usage", "no counter is below zero"),
     ("admission", "submits go by what the settings say"),
+    ("terms", "submits go by terms that hold"),
     ("key", "a key answers a job that exists"),
     ("label", "a label is of its job's user, and its batch is there"),
     ("batch", "a batch says nothing of persons who were erased"),

@@ -127,7 +127,16 @@ enum StressValues {
       .init(name: "p_expires", type: "timestamp with time zone[]"), .init(name: "p_source", type: "text[]"),
       .init(name: "p_encrypted_by", type: "bigint[]"), .init(name: "p_wrapped_key", type: "bytea[]"),
       .init(name: "p_reference", type: "text[]"), .init(name: "p_object_bytes", type: "integer[]"),
-    ]
+    ],
+    "analysis.submission": [
+      .init(name: "p_user", type: "text"), .init(name: "p_kind", type: "smallint"),
+      .init(name: "p_priority", type: "smallint"), .init(name: "p_sha256", type: "bytea"),
+      .init(name: "p_width", type: "integer"), .init(name: "p_height", type: "integer"),
+      .init(name: "p_unsanitized", type: "boolean"), .init(name: "p_key", type: "text"),
+      .init(name: "p_at", type: "timestamp with time zone"),
+      .init(name: "p_expires", type: "timestamp with time zone"), .init(name: "p_source", type: "text"),
+      .init(name: "p_encrypted_by", type: "bigint"), .init(name: "p_wrapped_key", type: "bytea"),
+    ],
   ]
 
   /// By type.
@@ -155,7 +164,8 @@ enum StressValues {
 
   /// Functions that come more often or more seldom than others, whose share is 4.
   static let shares: [String: Int] = [
-    "submit": 16, "submit_image": 16, "submit_images": 16, "submit_in_batch": 16, "gateway_submit": 16,
+    "submit": 16, "submit_one": 16, "submit_image": 16, "submit_images": 16, "submit_in_batch": 16,
+    "gateway_submit": 16,
     "claim": 16,
     "complete": 24, "fail": 12, "add_user": 24, "add_token": 12, "add_webhook": 8, "request_share": 12,
     "accept_share": 12, "cancel": 8, "uncancel": 8, "open_results": 8, "erase_user": 1, "erase_part": 1,
