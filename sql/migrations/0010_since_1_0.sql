@@ -615,6 +615,14 @@ END $$;
 
 CREATE TRIGGER keep_admission AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON analysis.setting
 FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
+CREATE TRIGGER keep_admission AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON analysis.plan
+FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
+CREATE TRIGGER keep_admission AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON analysis.plan_limit
+FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
+CREATE TRIGGER keep_admission AFTER TRUNCATE ON analysis.account_plan
+FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
+
+-- How much waits is written there with the gauge of it.
 CREATE FUNCTION analysis.keep_waiting() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -623,14 +631,6 @@ END $$;
 
 CREATE TRIGGER keep_waiting AFTER INSERT OR UPDATE ON analysis.gauge
 FOR EACH ROW EXECUTE FUNCTION analysis.keep_waiting();
-
-CREATE TRIGGER keep_admission AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON analysis.plan
-FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
-CREATE TRIGGER keep_admission AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON analysis.plan_limit
-FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
-
-CREATE TRIGGER keep_admission AFTER TRUNCATE ON analysis.account_plan
-FOR EACH STATEMENT EXECUTE FUNCTION analysis.keep_admission();
 
 -- The terms on which a user's next jobs are submitted: see sql/functions/40_users/terms.sql. They follow from
 -- the account, its plan and the settings, and may be removed at any time.
@@ -734,7 +734,6 @@ CREATE TYPE analysis.single_job AS (
   max_waiting  bigint,
   submitter    smallint,
   now          timestamptz,
-  max_attempts smallint,
   most         int,           -- as the next two in `terms`; NULL: the user is another by now
   terms_at     timestamptz,   -- when they were made; NULL: they were not kept
   version      bigint);

@@ -91,7 +91,6 @@ struct TermsTests {
       try await mark(queue)
       try await moveClock(queue, moment)
       #expect(try await !goesByKept(queue))
-      try await queue.execute("DELETE FROM analysis.terms WHERE quota = 77777")
     }
   }
 

@@ -1,6 +1,7 @@
 -- The terms on which a user's next jobs are submitted: who that is, in which month a job counts, the limit,
--- the cost, and how many units may be used before somebody has to look again. What they follow from is in ten
--- rows; the short way of a submit (50_queue/submit_single.sql) reads the one that is kept.
+-- the cost, and how many units may be used before somebody has to look again. They follow from the account,
+-- its plans, the plan and its limits; the short way of a submit (50_queue/submit_single.sql) reads the one
+-- row that is kept.
 --
 -- A submit that finds none makes terms, and they hold as long as all of this does:
 -- 1. The settings, plans and limits are as they were (`version`), and none has come into force since.

@@ -204,7 +204,7 @@ BEGIN
   -- What binds everybody, and the user's terms where they are kept.
   SELECT NULL::bigint, t.user_id, t.period, t.quota, NULL::int, t.cost, t.key_salt,
     analysis.key_hash(t.key_salt, p_one.key), r.has_old_keys, r.once, r.max_waiting, r.submitter, p_now,
-    p_max_attempts, t.most, t.made_at, r.version
+    t.most, t.made_at, r.version
   INTO v_job
   FROM analysis.admission_at(p_now) r
   LEFT JOIN LATERAL (

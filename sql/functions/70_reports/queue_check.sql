@@ -185,7 +185,7 @@ CREATE OR REPLACE FUNCTION analysis.broken_terms() RETURNS TABLE (shard smallint
 LANGUAGE sql STABLE AS $$
   SELECT t.shard, t.user_id
   FROM (SELECT clock_timestamp() AS at OFFSET 0) n
-  JOIN analysis.terms t ON n.at BETWEEN t.made_at AND t.valid_until
+  JOIN analysis.terms t ON n.at >= t.made_at AND n.at < t.valid_until
   JOIN analysis.admission g ON g.version = t.version
   JOIN analysis.usage u ON u.shard = t.shard AND u.user_id = t.user_id AND u.period = t.period
     AND u.terms_at = t.made_at AND u.used < t.most

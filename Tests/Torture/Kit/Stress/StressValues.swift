@@ -117,26 +117,21 @@ enum StressValues {
   ]
 
   /// What rows that are parameters are made of, by type.
-  static let rows: [String: [StressFunction.Parameter]] = [
-    "analysis.submissions": [
-      .init(name: "p_user", type: "text[]"), .init(name: "p_kind", type: "smallint[]"),
-      .init(name: "p_priority", type: "smallint[]"), .init(name: "p_sha256", type: "bytea[]"),
-      .init(name: "p_width", type: "integer[]"), .init(name: "p_height", type: "integer[]"),
-      .init(name: "p_unsanitized", type: "boolean[]"), .init(name: "p_key", type: "text[]"),
-      .init(name: "p_at", type: "timestamp with time zone[]"),
-      .init(name: "p_expires", type: "timestamp with time zone[]"), .init(name: "p_source", type: "text[]"),
-      .init(name: "p_encrypted_by", type: "bigint[]"), .init(name: "p_wrapped_key", type: "bytea[]"),
+  static let rows = ["analysis.submissions": submissions, "analysis.submission": submission]
+
+  private static let submissions: [StressFunction.Parameter] =
+    submission.map { .init(name: $0.name, type: $0.type + "[]") } + [
       .init(name: "p_reference", type: "text[]"), .init(name: "p_object_bytes", type: "integer[]"),
-    ],
-    "analysis.submission": [
-      .init(name: "p_user", type: "text"), .init(name: "p_kind", type: "smallint"),
-      .init(name: "p_priority", type: "smallint"), .init(name: "p_sha256", type: "bytea"),
-      .init(name: "p_width", type: "integer"), .init(name: "p_height", type: "integer"),
-      .init(name: "p_unsanitized", type: "boolean"), .init(name: "p_key", type: "text"),
-      .init(name: "p_at", type: "timestamp with time zone"),
-      .init(name: "p_expires", type: "timestamp with time zone"), .init(name: "p_source", type: "text"),
-      .init(name: "p_encrypted_by", type: "bigint"), .init(name: "p_wrapped_key", type: "bytea"),
-    ],
+    ]
+
+  private static let submission: [StressFunction.Parameter] = [
+    .init(name: "p_user", type: "text"), .init(name: "p_kind", type: "smallint"),
+    .init(name: "p_priority", type: "smallint"), .init(name: "p_sha256", type: "bytea"),
+    .init(name: "p_width", type: "integer"), .init(name: "p_height", type: "integer"),
+    .init(name: "p_unsanitized", type: "boolean"), .init(name: "p_key", type: "text"),
+    .init(name: "p_at", type: "timestamp with time zone"),
+    .init(name: "p_expires", type: "timestamp with time zone"), .init(name: "p_source", type: "text"),
+    .init(name: "p_encrypted_by", type: "bigint"), .init(name: "p_wrapped_key", type: "bytea"),
   ]
 
   /// By type.
