@@ -94,10 +94,10 @@ BEGIN
     AND a.erased_at IS NULL AND analysis.period_at(p_job.now, a.zone, a.anchors) = p_job.period;
 END $$;
 
--- Keeps terms for the next submits, where a single job has found none and was not its user's first of the
--- month. Whose account somebody has locked is left without; from here on who changes the user waits for this
--- submit. What is read once the account is locked is not from before such a change: it has to be what the job
--- was submitted by.
+-- Keeps terms for the next submits, where a single job has found none, and its user has used three units of
+-- the month with it. Whose account somebody has locked is left without; from here on who changes the user
+-- waits for this submit. What is read once the account is locked is not from before such a change: it has to
+-- be what the job was submitted by.
 CREATE OR REPLACE FUNCTION analysis.keep_terms(p_shard smallint, p_name text, p_job analysis.single_job)
 RETURNS void
 LANGUAGE plpgsql AS $$

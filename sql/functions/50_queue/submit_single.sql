@@ -214,11 +214,13 @@ BEGIN
   WHERE (p_one.encrypted_by IS NOT NULL OR NOT r.only_encrypted) AND (r.waiting >= r.max_all) IS NOT TRUE
     AND (r.max_bytes IS NULL OR analysis.bytes_at(p_now) < r.max_bytes) AND r.submitter IS NOT NULL;
   -- The lock, with a unit that is free by them.
-  UPDATE analysis.usage u SET used = u.used + 1
-  WHERE u.shard = p_shard AND u.user_id = v_job.user_id AND u.period = v_job.period
-    AND u.terms_at = v_job.terms_at AND u.used < v_job.most
-  RETURNING u.used INTO v_job.used;
-  IF NOT FOUND THEN
+  IF v_job.terms_at IS NOT NULL THEN
+    UPDATE analysis.usage u SET used = u.used + 1
+    WHERE u.shard = p_shard AND u.user_id = v_job.user_id AND u.period = v_job.period
+      AND u.terms_at = v_job.terms_at AND u.used < v_job.most
+    RETURNING u.used INTO v_job.used;
+  END IF;
+  IF v_job.used IS NULL THEN
     v_job := analysis.find_terms(p_shard, p_one, v_job);
     IF v_job.used IS NULL THEN
       RETURN NULL;
@@ -299,7 +301,8 @@ BEGIN
     IF analysis.limit_level(v_job.used, v_job.quota) > analysis.limit_level(v_job.used - 1, v_job.quota) THEN
       PERFORM analysis.note_limit(p_shard, v_job.user_id, v_job.period, v_job.quota);
     END IF;
-    IF v_job.used > 1 AND v_job.used < v_job.most THEN
+    -- To keep terms costs what a submit by them saves: who sends a photo or two a month has none.
+    IF v_job.used > 2 AND v_job.used < v_job.most THEN
       PERFORM analysis.keep_terms(p_shard, p_one."user", v_job);
     END IF;
   END IF;
