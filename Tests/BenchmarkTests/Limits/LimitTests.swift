@@ -27,8 +27,11 @@ struct LimitTests {
         try await run.submit(Int(jobs), "again-\(round)")
         transactions = min(transactions, try await run.account { try await run.drain() }.transactions)
       }
+      let single = try await run.account { try await run.submit(Int(jobs), "single", perCall: 1) }
 
       try limits.expect(submitted.logBytes / jobs, "submit-log-bytes")
+      try limits.expect(single.logBytes / jobs, "submit-one-log-bytes")
+      try limits.expect((single.inserted + single.updated) / jobs, "submit-one-rows")
       try limits.expect(drained.logBytes / jobs, "drain-log-bytes")
       try limits.expect(transactions / jobs, "drain-transactions")
       try limits.expect((submitted.inserted + drained.inserted) / jobs, "rows-inserted")
@@ -83,15 +86,16 @@ struct LimitTests {
     #expect(Set(names).count == names.count)
     #expect(
       Set(names) == [
-        "submit-log-bytes", "drain-log-bytes", "drain-transactions", "rows-inserted", "rows-updated",
+        "submit-log-bytes", "submit-one-log-bytes", "submit-one-rows", "drain-log-bytes",
+        "drain-transactions", "rows-inserted", "rows-updated",
         "rows-deleted", "worker-allocations", "worker-system-calls",
       ])
   }
 }
 
 extension LimitCluster {
-  /// Submits so many jobs with keys, 1,000 a call, on images that are stored.
-  func submit(_ jobs: Int, _ key: String) async throws {
+  /// Submits so many jobs with keys on images that are stored.
+  func submit(_ jobs: Int, _ key: String, perCall: Int = 1000) async throws {
     let loop = try EventLoop()
     defer { loop.shutdown() }
     let pool = ConnectionPool(ConnectionConfiguration(database.conninfo), on: loop, size: 1)
@@ -102,7 +106,7 @@ extension LimitCluster {
         user: picture.user, kind: number.isMultiple(of: 2) ? .throat : .ear,
         image: .known(sha256: picture.sha256), key: "\(key)-\(number)")
     }
-    let outcomes = try await Submitter(pool, limits: SubmitLimits(maximumCount: 1000)).submit(submissions)
+    let outcomes = try await Submitter(pool, limits: SubmitLimits(maximumCount: perCall)).submit(submissions)
     for outcome in outcomes {
       guard case .created = outcome else { throw BenchmarkError("A submit gave \(outcome).") }
     }
