@@ -133,8 +133,7 @@ public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   }
 
   private static func equal(_ left: String, _ right: String) -> Bool {
-    left.utf8.count == right.utf8.count
-      && left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
+    left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
   }
 
   private static func lowercased(_ byte: UInt8) -> UInt8 {

@@ -94,7 +94,7 @@ struct LimitTests {
 }
 
 extension LimitCluster {
-  /// Submits so many jobs with keys on images that are stored.
+  /// Submits so many jobs with keys, so many a call, on images that are stored.
   func submit(_ jobs: Int, _ key: String, perCall: Int = 1000) async throws {
     let loop = try EventLoop()
     defer { loop.shutdown() }

@@ -3,7 +3,8 @@
 -- its plans, the plan and its limits; the short way of a submit (50_queue/submit_single.sql) reads the one
 -- row that is kept.
 --
--- A submit that finds none makes terms, and they hold as long as all of this does:
+-- A submit that finds none makes terms, from its user's third unit of a month on. They hold as long as all
+-- of this does:
 -- 1. The settings, plans and limits are as they were (`version`), and none has come into force since.
 -- 2. The account and its plans are as they were: whoever changes one removes the terms (forget_terms). Both
 --    lock the account first, so that none are made meanwhile of what was there before.
