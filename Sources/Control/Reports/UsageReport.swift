@@ -56,8 +56,7 @@ enum UsageReport: RowReport {
       SQLFunction(
         "usage_lines", 6, "user_ref", "for_period", "plan", "plan_name", "monthly_limit", "used", "over",
         "analysed", "open", "failed", "cancelled", "refunded", "refused", "calls", "last_reset",
-        "last_reset_local",
-        "zone"
+        "last_reset_local", "zone"
       ).text,
       parameters(question), label: "the usage report")
   }
@@ -74,24 +73,24 @@ enum UsageReport: RowReport {
     try each(try usage(row, of: question, isPart: false))
   }
 
+  /// Reads the columns of both reports of usage by their places: of very many rows nothing is looked up by name.
+  ///
   /// - Parameter isPart: Whether it is a part of a line that has a row of its own.
   fileprivate static func usage(
     _ row: Row, of question: ReportQuestion, isPart: Bool
   ) throws -> UsageRow {
-    let month = try row.int16IfPresent("for_period") == nil ? nil : try row.period("for_period")
+    let month = try row.int16IfPresent(1) == nil ? nil : try row.period(1)
     let line: UsageRow.Line = month.map { $0 == question.month ? .month : .adjustment } ?? .sum
     return UsageRow(
-      user: try row.stringIfPresent("user_ref") ?? "Total", month: month, line: isPart ? .segment : line,
-      plan: try row.stringIfPresent("plan"), planName: try row.stringIfPresent("plan_name"),
-      limit: try row.int64IfPresent("monthly_limit"), used: try row.int64IfPresent("used"),
-      over: try row.int64IfPresent("over"),
-      analysed: try row.int64IfPresent("analysed"), open: try row.int64IfPresent("open"),
-      failed: try row.int64IfPresent("failed"),
-      cancelled: try row.int64IfPresent("cancelled"), refunded: try row.int64IfPresent("refunded"),
-      refused: try row.int64IfPresent("refused"), calls: try row.int64IfPresent("calls"),
+      user: try row.stringIfPresent(0) ?? "Total", month: month, line: isPart ? .segment : line,
+      plan: try row.stringIfPresent(2), planName: try row.stringIfPresent(3),
+      limit: try row.int64IfPresent(4), used: try row.int64IfPresent(5), over: try row.int64IfPresent(6),
+      analysed: try row.int64IfPresent(7), open: try row.int64IfPresent(8), failed: try row.int64IfPresent(9),
+      cancelled: try row.int64IfPresent(10), refunded: try row.int64IfPresent(11),
+      refused: try row.int64IfPresent(12), calls: try row.int64IfPresent(13),
       lastReset: month == nil || isPart
-        ? nil : LocalTime(try row.timestamp("last_reset"), local: try row.timestamp("last_reset_local")),
-      zone: try row.stringIfPresent("zone"))
+        ? nil : LocalTime(try row.timestamp(14), local: try row.timestamp(15)),
+      zone: try row.stringIfPresent(16))
   }
 }
 

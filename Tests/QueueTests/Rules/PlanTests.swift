@@ -514,7 +514,8 @@ struct PlanTests {
             """)
         let plan = try await connection.query(
           """
-          EXPLAIN (ANALYZE, TIMING OFF) SELECT * FROM analysis.usage_of(analysis.period_of(now(), 'UTC'), now(), NULL)
+          EXPLAIN (ANALYZE, TIMING OFF)
+          SELECT * FROM analysis.usage_of(analysis.period_of(now(), 'UTC'), now(), NULL, false)
           """
         ).map { try $0.string(0) }
         let compared = plan.compactMap { $0.firstMatch(of: /Removed by Join Filter: ([0-9]+)/)?.1 }

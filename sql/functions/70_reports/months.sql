@@ -85,7 +85,7 @@ BEGIN
   FROM (
     SELECT count(*), count(*) FILTER (WHERE n.used > 0), coalesce(sum(n.used), 0)::bigint,
       coalesce(sum(n.over), 0)::bigint
-    FROM analysis.usage_of(p_period, coalesce(p_now, now()), NULL) n) u
+    FROM analysis.usage_of(p_period, coalesce(p_now, now()), NULL, true) n) u
   CROSS JOIN (
     SELECT count(*), coalesce(sum(d.used), 0)::bigint FROM analysis.usage_adjustments(p_period) d) a;
 END $$;

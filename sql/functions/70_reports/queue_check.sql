@@ -37,7 +37,7 @@ COMMENT ON FUNCTION analysis.lost_jobs IS
 -- Where jobs are that have not ended.
 CREATE OR REPLACE FUNCTION analysis.queue_places()
 RETURNS TABLE (shard smallint, job_id bigint, period smallint, place text)
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT r.shard, r.job_id, r.period, 'ready' FROM analysis.ready r
   UNION ALL SELECT s.shard, s.job_id, s.period, 'scheduled' FROM analysis.scheduled s
   UNION ALL SELECT b.shard, u.job_id, u.period, 'lease' FROM analysis.lease b

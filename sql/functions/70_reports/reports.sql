@@ -11,11 +11,23 @@ $$;
 COMMENT ON FUNCTION analysis.statement_due IS
   'Answers the moment from which a month may be closed.';
 
+-- Whether so many jobs are open that to count a month's analyses takes less time than to look these jobs up:
+-- one look takes as long as to count some twenty. It stops at that number, however many wait.
+CREATE OR REPLACE FUNCTION analysis.are_many_open() RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT count(*) > 100000 FROM (SELECT FROM analysis.queue_places() LIMIT 100001) q
+$$;
+
 -- What every user used in a month, as it is now: each account that was there before the month ended for it,
 -- and each that used something nevertheless. Plan and limit are those in force now or, when the month is
 -- over for the user, at its end. A unit whose refund is still to be applied does not count as used. Of
 -- users of p_clinics; NULL: of all. Safe to run in parallel, or none of the report that reads it would.
-CREATE OR REPLACE FUNCTION analysis.usage_of(p_period smallint, p_now timestamptz, p_clinics int[])
+--
+-- A unit is of a job that is analysed or open, which reconcile proves. p_counts: whether the analyses are
+-- counted, as for a statement; else they are the units less the open jobs, which are looked up.
+DROP FUNCTION IF EXISTS analysis.usage_of(smallint, timestamptz, int[]);
+CREATE OR REPLACE FUNCTION analysis.usage_of(
+  p_period smallint, p_now timestamptz, p_clinics int[], p_counts boolean)
 RETURNS TABLE (
   shard smallint, user_id bigint, user_ref text, zone text, plan text, plan_name text, monthly_limit bigint,
   used bigint, over bigint, analysed bigint, failed bigint, cancelled bigint, refunded bigint,
@@ -23,10 +35,9 @@ RETURNS TABLE (
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT a.shard, a.user_id, a.user_ref, a.zone, p.name, p.display_name, l.monthly_limit::bigint,
     n.used, CASE WHEN l.monthly_limit IS NULL THEN 0 ELSE greatest(n.used - l.monthly_limit, 0) END,
-    coalesce(r.results, 0) - coalesce(w.cancelled, 0), coalesce(w.failed, 0), coalesce(w.cancelled, 0),
+    d.results - coalesce(w.cancelled, 0), coalesce(w.failed, 0), coalesce(w.cancelled, 0),
     coalesce(u.refunded, 0) + coalesce(w.units, 0), coalesce(u.refused, 0)::bigint,
-    coalesce(r.results, 0) + coalesce(w.calls, 0),
-    m.starts, m.starts_local
+    d.results + coalesce(w.calls, 0), m.starts, m.starts_local
   FROM analysis.account a
   -- Once for a zone and its anchors, not for each user: OFFSET 0 keeps the planner from moving it. Every
   -- account finds its own; a LEFT JOIN says so to the planner, which would expect few users otherwise.
@@ -43,26 +54,37 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
   -- how much the others differ from that.
   LEFT JOIN (
     SELECT k.shard, k.user_id, count(*) AS results FROM analysis.result k
-    WHERE k.period = p_period GROUP BY k.user_id, k.shard
+    WHERE k.period = p_period AND p_counts GROUP BY k.user_id, k.shard
   ) r ON r.shard = a.shard AND r.user_id = a.user_id
   -- What few users have, by one join: each costs the report of many users more than to read it.
   LEFT JOIN (
-    SELECT x.shard, x.user_id, sum(x.units) AS units, sum(x.failed) AS failed,
+    SELECT x.shard, x.user_id, sum(x.units) AS units, sum(x.open) AS open, sum(x.failed) AS failed,
       sum(x.cancelled) AS cancelled, sum(x.calls) AS calls
     FROM (
-      SELECT f.shard, f.user_id, 1 AS units, 0 AS failed, 0 AS cancelled, 0 AS calls FROM analysis.refund f
+      SELECT f.shard, f.user_id, 1 AS units, 0 AS open, 0 AS failed, 0 AS cancelled, 0 AS calls
+      FROM analysis.refund f
       WHERE f.period = p_period
       UNION ALL
-      SELECT f.shard, f.user_id, 0, 1, 0, 0 FROM analysis.dead f WHERE f.period = p_period
+      SELECT j.shard, j.user_id, 0, 1, 0, 0, 0
+      FROM analysis.queue_places() q
+      CROSS JOIN LATERAL (
+        SELECT k.shard, k.user_id FROM analysis.job k
+        WHERE k.shard = q.shard AND k.period = p_period AND k.id = q.job_id AND NOT k.closed OFFSET 0) j
+      WHERE q.period = p_period AND NOT p_counts
       UNION ALL
-      SELECT f.shard, f.user_id, 0, 0, 0, f.calls::int FROM analysis.attempt_error f
+      SELECT f.shard, f.user_id, 0, 0, 1, 0, 0 FROM analysis.dead f WHERE f.period = p_period
+      UNION ALL
+      SELECT f.shard, f.user_id, 0, 0, 0, 0, f.calls::int FROM analysis.attempt_error f
       WHERE f.period = p_period
       UNION ALL
-      SELECT f.shard, f.user_id, 0, 0, (f.outcome = 2)::int, f.calls - 1 FROM analysis.result f
+      SELECT f.shard, f.user_id, 0, 0, 0, (f.outcome = 2)::int, f.calls - 1 FROM analysis.result f
       WHERE f.period = p_period AND (f.outcome = 2 OR f.calls <> 1)) x
     GROUP BY x.shard, x.user_id
   ) w ON w.shard = a.shard AND w.user_id = a.user_id
   CROSS JOIN LATERAL (SELECT coalesce(u.used, 0) - coalesce(w.units, 0) AS used) n
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN p_counts THEN coalesce(r.results, 0)
+      ELSE n.used - coalesce(w.open, 0) + coalesce(w.cancelled, 0) END AS results) d
   -- All plans at once, each with its end, and all limits: one look for each user would take longer.
   LEFT JOIN (
     SELECT v.shard, v.user_id, v.plan_id, v.valid_from,
@@ -123,9 +145,9 @@ $$;
 
 -- The lines of a month without an order: the statement's when it is closed, else what it is now. Of users of
 -- p_clinics (NULL: of all), or of one alone (NULL: of each). The condition on the statement is decided once,
--- so that only one half is read.
+-- so that only one half is read. p_counts: as in usage_of.
 CREATE OR REPLACE FUNCTION analysis.month_lines(
-  p_period smallint, p_now timestamptz, p_clinics int[], p_shard smallint, p_user_id bigint)
+  p_period smallint, p_now timestamptz, p_clinics int[], p_shard smallint, p_user_id bigint, p_counts boolean)
 RETURNS TABLE (
   line bigint, for_period smallint, shard smallint, user_id bigint, user_ref text, zone text, plan text,
   plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, failed bigint,
@@ -143,7 +165,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT 0, p_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name, n.monthly_limit, n.used,
     n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls, n.last_reset,
     n.last_reset_local
-  FROM analysis.usage_of(p_period, p_now, p_clinics) n
+  FROM analysis.usage_of(p_period, p_now, p_clinics, p_counts) n
   WHERE NOT EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period)
     AND (p_user_id IS NULL OR n.shard = p_shard AND n.user_id = p_user_id)
 $$;
@@ -169,6 +191,7 @@ DECLARE
   v_user bigint;
   v_closed boolean := EXISTS (
     SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period);
+  v_counts boolean := p_user IS NOT NULL OR analysis.are_many_open();
 BEGIN
   IF p_clinic IS NOT NULL THEN
     SELECT ARRAY[h.o_clinic] INTO v_clinics FROM analysis.statement_holder(p_clinic, NULL) h;
@@ -179,7 +202,7 @@ BEGIN
   RETURN QUERY
   WITH lines AS MATERIALIZED (
     SELECT x.*, x.used - x.analysed AS open
-    FROM analysis.month_lines(p_period, p_now, v_clinics, v_shard, v_user) x
+    FROM analysis.month_lines(p_period, p_now, v_clinics, v_shard, v_user, v_counts) x
     -- An adjustment says nothing of jobs, so that it stays.
     WHERE p_idle OR (x.used, x.analysed, x.failed, x.cancelled, x.refunded, x.refused, x.calls)
       IS DISTINCT FROM (0, 0, 0, 0, 0, 0, 0))
@@ -220,7 +243,7 @@ COMMENT ON FUNCTION analysis.usage_report IS
   'Answers what each user used of a month, and the adjustments of a closed one.';
 
 -- Jobs of a month that have neither a result nor died: the units taken and not refunded, less the results.
--- Counted so because the tables in which jobs wait are not to be counted.
+-- Counted so because any number of jobs may wait.
 CREATE OR REPLACE FUNCTION analysis.open_jobs(p_period smallint) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -568,7 +591,7 @@ BEGIN
       SELECT p_period AS for_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name,
         n.monthly_limit, n.used, n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls,
         n.last_reset, n.last_reset_local
-      FROM analysis.usage_of(p_period, p_now, NULL) n
+      FROM analysis.usage_of(p_period, p_now, NULL, true) n
       UNION ALL
       SELECT a.for_period, a.shard, a.user_id, a.user_ref, a.zone, NULL, NULL, NULL, a.used, a.over, NULL,
         NULL, NULL, a.refunded, a.refused, NULL, a.last_reset, a.last_reset_local
@@ -697,6 +720,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_counts boolean := analysis.are_many_open();
 BEGIN
   RETURN QUERY
   SELECT u.*, f.*
@@ -712,7 +736,7 @@ BEGIN
       coalesce(sum(t.refused) FILTER (WHERE o.own), 0)::bigint,
       coalesce(sum(t.calls), 0)::bigint,
       coalesce(sum(t.used) FILTER (WHERE NOT o.own), 0)::bigint
-    FROM analysis.month_lines(p_period, p_now, v_seen, NULL, NULL) t
+    FROM analysis.month_lines(p_period, p_now, v_seen, NULL, NULL, v_counts) t
     CROSS JOIN LATERAL (SELECT t.for_period = p_period AS own) o) u
   CROSS JOIN analysis.finding_counts(p_period) f;
 END $$;

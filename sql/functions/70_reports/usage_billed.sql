@@ -28,8 +28,9 @@ $$;
 -- adjustment: with its last), which has the part 0; and a row without counts for each other segment with
 -- units, whose part is its number. A line is of the clinic that is billed, of a closed month as it was then;
 -- one without segments of the user's clinic now. Of p_clinics (NULL: of all), or of one user alone.
+-- p_counts: as in usage_of.
 CREATE OR REPLACE FUNCTION analysis.billed_rows(
-  p_period smallint, p_now timestamptz, p_clinics int[], p_shard smallint, p_user_id bigint)
+  p_period smallint, p_now timestamptz, p_clinics int[], p_shard smallint, p_user_id bigint, p_counts boolean)
 RETURNS TABLE (
   line bigint, for_period smallint, shard smallint, user_id bigint, user_ref text, zone text, plan text,
   plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, failed bigint,
@@ -44,7 +45,7 @@ LANGUAGE sql STABLE AS $$
     FROM analysis.month_lines(
       p_period, p_now, CASE WHEN NOT EXISTS (
         SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN p_clinics END,
-      p_shard, p_user_id) x
+      p_shard, p_user_id, p_counts) x
     LEFT JOIN (
       SELECT p.line, p.shard, p.user_id, max(p.clinic_id) AS clinic_id FROM parts p GROUP BY 1, 2, 3) h
       ON h.line = x.line AND h.shard = x.shard AND h.user_id = x.user_id
@@ -86,6 +87,7 @@ DECLARE
   v_clinics int[] := analysis.clinics_seen(analysis.caller());
   v_shard smallint;
   v_user bigint;
+  v_counts boolean := p_user IS NOT NULL OR analysis.are_many_open();
 BEGIN
   PERFORM analysis.require_argument(
     p_period BETWEEN 24000 AND 32399, 'a report is of a month of the years 2000 to 2699');
@@ -99,7 +101,7 @@ BEGIN
   RETURN QUERY
   WITH lines AS MATERIALIZED (
     SELECT x.*, x.used - x.analysed AS open
-    FROM analysis.billed_rows(p_period, p_now, v_clinics, v_shard, v_user) x
+    FROM analysis.billed_rows(p_period, p_now, v_clinics, v_shard, v_user, v_counts) x
     WHERE p_idle OR (x.used, x.analysed, x.failed, x.cancelled, x.refunded, x.refused, x.calls)
       IS DISTINCT FROM (0, 0, 0, 0, 0, 0, 0))
   SELECT y.for_period, y.user_ref, y.zone, y.plan, y.plan_name, y.monthly_limit, y.used, y.over, y.analysed,

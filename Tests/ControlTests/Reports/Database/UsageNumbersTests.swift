@@ -37,6 +37,61 @@ struct UsageNumbersTests {
     }
   }
 
+  @Test("what is analysed is the same counted and by the units, wherever jobs are")
+  func countedAndByUnits() async throws {
+    try await withQueue { queue in
+      try await queue.execute(Self.work)
+      // One is cancelled while a worker has it.
+      try await queue.execute("SELECT analysis.cancel(0::smallint, b.job_ids) FROM analysis.lease b")
+      try await queue.expectInvariants()
+      let cancelled = try await queue.number(
+        """
+        SELECT sum(c.cancelled)::int FROM analysis.usage u
+        CROSS JOIN LATERAL analysis.usage_of(u.period, now(), NULL, true) c
+        """)
+      #expect(cancelled == 2)
+      let different = """
+        SELECT count(*)::int FROM analysis.usage u CROSS JOIN LATERAL (
+          SELECT * FROM analysis.usage_of(u.period, now(), NULL, true)
+          EXCEPT SELECT * FROM analysis.usage_of(u.period, now(), NULL, false)) d
+        """
+      #expect(try await queue.number(different) == 0)
+      // It can find a difference.
+      try await queue.execute("UPDATE analysis.usage SET used = used + 1")
+      #expect(try await queue.number(different) == 1)
+    }
+  }
+
+  @Test("analyses are counted of one user, for a statement, and where very many jobs wait")
+  func whereCounted() async throws {
+    try await withQueue { queue in
+      try await queue.execute(Self.work)
+      // A counter that is wrong shows which of the two is asked.
+      try await queue.execute("UPDATE analysis.usage SET used = used + 1")
+      func analysed(_ user: String) async throws -> Int {
+        try await queue.number(
+          """
+          SELECT sum(l.analysed)::int FROM (SELECT max(j.period) AS period FROM analysis.job j) m,
+            analysis.usage_lines(m.period, NULL, now(), NULL, \(user), true) l WHERE l.for_period IS NOT NULL
+          """)
+      }
+      #expect(try await analysed("NULL") == 3)
+      #expect(try await analysed("'worked'") == 2)
+      try await queue.execute(
+        """
+        INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+        SELECT 0, 5, 0, j.period, g, -g
+        FROM generate_series(1, 100001) g, (SELECT max(period) AS period FROM analysis.job) j
+        """)
+      #expect(try await analysed("NULL") == 2)
+      try await queue.execute("DELETE FROM analysis.ready WHERE job_id < 0")
+      #expect(try await analysed("NULL") == 3)
+      try await queue.execute(
+        "SELECT analysis.close_usage(max(period), now() + interval '70 days') FROM analysis.job")
+      #expect(try await queue.number("SELECT sum(analysed)::int FROM analysis.statement_line") == 2)
+    }
+  }
+
   @Test("the plan and the limit are those in force at the month's end, or now while it runs")
   func planInForce() async throws {
     try await withQueue(from: .plantedMonth) { queue in
