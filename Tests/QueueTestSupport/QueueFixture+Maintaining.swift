@@ -14,6 +14,16 @@ package func makingMonths(_ months: ClosedRange<Int16>) -> String {
   """
 }
 
+/// What lets planted jobs wait in the queue that have neither a result nor died, and no others.
+package let queueingPlantedJobs = """
+  DELETE FROM analysis.ready;
+  INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+  SELECT j.shard, j.lane, 0, j.period, j.vt, j.id FROM analysis.job j
+  WHERE NOT EXISTS (SELECT FROM analysis.dead d WHERE d.shard = j.shard AND d.job_id = j.id)
+    AND NOT EXISTS (
+      SELECT FROM analysis.result r WHERE r.shard = j.shard AND r.period = j.period AND r.job_id = j.id);
+  """
+
 extension QueueFixture {
   /// Rescues at once, without the grace after the server's start; leases, jobs queued again, dead jobs.
   package func rescue(limit: Int32 = 1000) async throws -> [Int] {

@@ -23,7 +23,13 @@ struct MonthTests {
         UPDATE analysis.account_plan SET valid_from = valid_from - interval '200 days';
         INSERT INTO analysis.usage (shard, user_id, period, used)
         SELECT a.shard, a.user_id, analysis.period_of(now(), 'UTC') - m, m - 1
-        FROM analysis.account a, generate_series(3, 4) m WHERE a.user_ref = 'u1'
+        FROM analysis.account a, generate_series(3, 4) m WHERE a.user_ref = 'u1';
+        SELECT analysis.ensure_partitions(u.period, u.period) FROM analysis.usage u;
+        INSERT INTO analysis.job (shard, period, kind, lane, user_id, image_id, vt, created_at, image_bytes,
+          image_period, max_attempts, image_unsanitized, image_mark)
+        SELECT u.shard, u.period, 1, 5, u.user_id, 1, 0, analysis.period_start(u.period, 'UTC'), 1, u.period, 3, false, ''
+        FROM analysis.usage u, generate_series(1, u.used);
+        \(queueingPlantedJobs)
         """)
       let months = try await queue.texts(
         "SELECT analysis.period_text(period) FROM analysis.usage ORDER BY period")

@@ -301,6 +301,7 @@ struct ReportTests {
         UPDATE analysis.usage SET period = period - 2;
         UPDATE analysis.job SET period = period - 2;
         UPDATE analysis.result SET period = period - 2;
+        UPDATE analysis.ready SET period = period - 2;
         """)
   }
 }

@@ -125,7 +125,11 @@ struct OutcomeTests {
         call.number <= 5 ? .failure(429, "TOO_MANY", headers: headers) : .analysis(call)
       }
       let summary = try await Running.drain(queue, backend)
-      #expect(summary.completed == 1 && summary.retried == 5 && summary.dead == 0)
+      let failures = try await queue.texts(
+        "SELECT concat_ws(' ', status, class, consumed, message) FROM analysis.attempt_error ORDER BY at")
+      // On a machine that stands still for long the summary and the failures say which other path a job took.
+      #expect(summary.completed == 1 && summary.dead == 0, "\(summary)")
+      #expect(summary.retried == 5, "\(summary) \(failures)")
       #expect(try await queue.number("SELECT attempt::int FROM analysis.result") == 1)
       #expect(
         try await queue.number(

@@ -200,7 +200,8 @@ struct UsageGroupTests {
     INSERT INTO analysis.attempt_error (shard, period, attempt, calls, job_id, user_id, worker_id, at,
       maybe_counted, consumed, class, message)
     SELECT 0, 24249, 1, 1, 900000, user_id, 1, '2020-10-20T12:00Z', false, true, 'permanent', 'refused'
-    FROM analysis.account WHERE user_ref = 'bob'
+    FROM analysis.account WHERE user_ref = 'bob';
+    \(queueingPlantedJobs)
     """
 }
 

@@ -60,7 +60,8 @@ struct Billing {
           ON CONFLICT (shard, user_id, period) DO UPDATE SET used = u.used + 1)
         INSERT INTO analysis.job (shard, period, kind, lane, user_id, image_id, vt, created_at, image_bytes,
           image_period, max_attempts, image_unsanitized, image_mark)
-        SELECT 0, period, 1, 5, user_id, 1, 0, '\(moment)', 1, period, 3, false, '' FROM meant
+        SELECT 0, period, 1, 5, user_id, 1, 0, '\(moment)', 1, period, 3, false, '' FROM meant;
+        \(queueingPlantedJobs)
         """)
     }
   }
@@ -78,7 +79,8 @@ struct Billing {
         UPDATE analysis.usage u SET used = used - 1, refunded = refunded + 1 FROM first f
         WHERE (u.shard, u.user_id, u.period) = (f.shard, f.user_id, f.period))
       INSERT INTO analysis.dead (shard, period, kind, attempts, job_id, user_id, failed_at, calls, class, message)
-      SELECT 0, period, 1, 1, id, user_id, '\(moment)', 1, 'permanent', 'refused' FROM first
+      SELECT 0, period, 1, 1, id, user_id, '\(moment)', 1, 'permanent', 'refused' FROM first;
+      \(queueingPlantedJobs)
       """)
   }
 

@@ -98,6 +98,11 @@ enum PlantedMonth {
     DROP TABLE planted;
     INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at)
     VALUES (0, 24249, 104, 1, 1, 2, 0, 0, '2020-10-05Z');
+    INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes,
+      image_period, max_attempts, image_unsanitized, image_mark)
+    VALUES (0, 24249, 1, 5, 106, 1, 1, 0, '2020-10-07Z', 1, 24249, 3, false, ''),
+      (0, 24249, 1, 5, 203, 2, 1, 0, '2020-10-31Z', 1, 24249, 3, false, '');
+    \(queueingPlantedJobs)
     INSERT INTO analysis.review (shard, period, version, verdict, job_id, user_id, at, replaced_at, reviewer)
     VALUES (0, 24249, 1, 1, 101, 1, '2020-11-01Z', NULL, 'dr_a'), (0, 24249, 1, 2, 101, 1, '2020-11-01Z', NULL, 'dr_b'),
       (0, 24249, 1, 1, 102, 1, '2020-11-01Z', NULL, 'dr_a'), (0, 24249, 1, 3, 103, 1, '2020-11-01Z', NULL, 'dr_a'),
