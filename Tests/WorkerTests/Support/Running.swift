@@ -59,8 +59,11 @@ final class Running: Sendable {
     configuration.promoteEvery = .milliseconds(20)
     configuration.rescueEvery = .milliseconds(100)
     configuration.heartbeat = .milliseconds(200)
-    // What is said at the end is looked for by tests, on a busy machine too.
+    // On a busy machine, too, what is said at the end is looked for by tests, no lease runs out and no statement is given
+    // up, unless a test asks for it.
     configuration.shutdownGrace = patience
+    configuration.leaseDuration = patience
+    configuration.statementDeadline = patience
     configuration.listens = false
     configuration.retryPolicy = RetryPolicy(
       base: .milliseconds(1), cap: .milliseconds(1), freeCap: .milliseconds(1))

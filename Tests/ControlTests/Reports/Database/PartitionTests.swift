@@ -29,9 +29,8 @@ struct PartitionTests {
       "24249, NULL, '2020-11-02Z', NULL, 'ana', false", nil, ["attempt_error_p24249", "result_p24249"]
     ),
     (
-      // The planted month has no jobs whose results could be asked for.
       "usage_groups($1::text, $2::text, $3::text, $4::text, $5::text)",
-      "'type', '2020-10-03', '2020-10-29', NULL, NULL", nil, ["attempt_error_p24249"]
+      "'type', '2020-10-03', '2020-10-29', NULL, NULL", nil, ["attempt_error_p24249", "result_p24249"]
     ),
     ("open_jobs($1::smallint)", "24249", nil, ["result_p24249"]),
   ]

@@ -17,6 +17,7 @@ struct RemovedMonthTests {
       #expect(!whole.contains("results_removed_since"))
       try await queue.execute(
         """
+        DELETE FROM analysis.ready; DELETE FROM analysis.job;
         DELETE FROM analysis.dead WHERE period = 24249; DELETE FROM analysis.image;
         UPDATE analysis.setting SET value = '12 months' WHERE name = 'keep_results'
         """)
