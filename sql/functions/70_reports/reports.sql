@@ -23,9 +23,9 @@ $$;
 -- over for the user, at its end. A unit whose refund is still to be applied does not count as used. Of
 -- users of p_clinics; NULL: of all. Safe to run in parallel, or none of the report that reads it would.
 --
--- A unit is of a job that is analysed or open, which reconcile proves. p_counts: whether the analyses are
--- counted, as for a statement; else they are the units less the open jobs, which are looked up.
-DROP FUNCTION IF EXISTS analysis.usage_of(smallint, timestamptz, int[]);
+-- A unit is of a job that is analysed or open, which reconcile checks. p_counts: whether the analyses are
+-- counted, as for a statement; else they are the units less the open jobs, which are looked up. So a job that
+-- is lost, which reconcile names, counts as analysed there.
 CREATE OR REPLACE FUNCTION analysis.usage_of(
   p_period smallint, p_now timestamptz, p_clinics int[], p_counts boolean)
 RETURNS TABLE (
@@ -102,6 +102,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
   WHERE (a.created_at < m.ends OR u.user_id IS NOT NULL)
     AND (p_clinics IS NULL OR a.clinic_id = ANY (p_clinics))
 $$;
+DROP FUNCTION IF EXISTS analysis.usage_of(smallint, timestamptz, int[]);
 
 -- By how much each month that is stated before p_period changed since: what is used, refunded and refused
 -- now, less what was stated with the adjustments that followed. Only the counters that touch a bill are
@@ -243,7 +244,7 @@ COMMENT ON FUNCTION analysis.usage_report IS
   'Answers what each user used of a month, and the adjustments of a closed one.';
 
 -- Jobs of a month that have neither a result nor died: the units taken and not refunded, less the results.
--- Counted so because any number of jobs may wait.
+-- Not looked up as in usage_of, since any number of jobs may wait.
 CREATE OR REPLACE FUNCTION analysis.open_jobs(p_period smallint) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

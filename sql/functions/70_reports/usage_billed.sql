@@ -28,9 +28,11 @@ $$;
 -- adjustment: with its last), which has the part 0; and a row without counts for each other segment with
 -- units, whose part is its number. A line is of the clinic that is billed, of a closed month as it was then;
 -- one without segments of the user's clinic now. Of p_clinics (NULL: of all), or of one user alone.
--- p_counts: as in usage_of.
+-- p_closed: whether the month is closed. p_counts: as in usage_of. All are constants where it is planned, or
+-- month_lines would have a plan of its own for any month, which does not end where users are many.
 CREATE OR REPLACE FUNCTION analysis.billed_rows(
-  p_period smallint, p_now timestamptz, p_clinics int[], p_shard smallint, p_user_id bigint, p_counts boolean)
+  p_period smallint, p_now timestamptz, p_clinics int[], p_shard smallint, p_user_id bigint,
+  p_closed boolean, p_counts boolean)
 RETURNS TABLE (
   line bigint, for_period smallint, shard smallint, user_id bigint, user_ref text, zone text, plan text,
   plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, failed bigint,
@@ -43,9 +45,7 @@ LANGUAGE sql STABLE AS $$
   lines AS MATERIALIZED (
     SELECT x.*
     FROM analysis.month_lines(
-      p_period, p_now, CASE WHEN NOT EXISTS (
-        SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN p_clinics END,
-      p_shard, p_user_id, p_counts) x
+      p_period, p_now, CASE WHEN NOT p_closed THEN p_clinics END, p_shard, p_user_id, p_counts) x
     LEFT JOIN (
       SELECT p.line, p.shard, p.user_id, max(p.clinic_id) AS clinic_id FROM parts p GROUP BY 1, 2, 3) h
       ON h.line = x.line AND h.shard = x.shard AND h.user_id = x.user_id
@@ -87,6 +87,8 @@ DECLARE
   v_clinics int[] := analysis.clinics_seen(analysis.caller());
   v_shard smallint;
   v_user bigint;
+  v_closed boolean := EXISTS (
+    SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period);
   v_counts boolean := p_user IS NOT NULL OR analysis.are_many_open();
 BEGIN
   PERFORM analysis.require_argument(
@@ -101,7 +103,7 @@ BEGIN
   RETURN QUERY
   WITH lines AS MATERIALIZED (
     SELECT x.*, x.used - x.analysed AS open
-    FROM analysis.billed_rows(p_period, p_now, v_clinics, v_shard, v_user, v_counts) x
+    FROM analysis.billed_rows(p_period, p_now, v_clinics, v_shard, v_user, v_closed, v_counts) x
     WHERE p_idle OR (x.used, x.analysed, x.failed, x.cancelled, x.refunded, x.refused, x.calls)
       IS DISTINCT FROM (0, 0, 0, 0, 0, 0, 0))
   SELECT y.for_period, y.user_ref, y.zone, y.plan, y.plan_name, y.monthly_limit, y.used, y.over, y.analysed,

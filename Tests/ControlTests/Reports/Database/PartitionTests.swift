@@ -12,7 +12,7 @@ struct PartitionTests {
   static let calls: [(String, String, String?, [String])] = [
     (
       "usage_report($1::smallint, $2::text, $3::timestamptz)", "24249, NULL, '2020-11-02Z'", nil,
-      ["attempt_error_p24249", "result_p24249"]
+      ["attempt_error_p24249", "job_p24249", "result_p24249"]
     ),
     (
       "report_analyses($1::smallint, $2::text, $3::text, $4::smallint, $5::bigint, $6::bigint)",
@@ -22,7 +22,7 @@ struct PartitionTests {
     ("report_conditions($1::smallint, $2::text)", "24249, '%'", "open_conditions", ["result_p24249"]),
     (
       "summary_report($1::smallint, $2::timestamptz)", "24249, '2020-11-02Z'", nil,
-      ["attempt_error_p24249", "result_p24249"]
+      ["attempt_error_p24249", "job_p24249", "result_p24249"]
     ),
     (
       "usage_lines($1::smallint, $2::text, $3::timestamptz, $4::text, $5::text, $6::boolean)",
@@ -30,7 +30,8 @@ struct PartitionTests {
     ),
     (
       "usage_groups($1::text, $2::text, $3::text, $4::text, $5::text)",
-      "'type', '2020-10-03', '2020-10-29', NULL, NULL", nil, ["attempt_error_p24249", "result_p24249"]
+      "'type', '2020-10-03', '2020-10-29', NULL, NULL", nil,
+      ["attempt_error_p24249", "job_p24249", "result_p24249"]
     ),
     ("open_jobs($1::smallint)", "24249", nil, ["result_p24249"]),
   ]
@@ -56,7 +57,7 @@ struct PartitionTests {
         let read = try await connection.query(
           """
           SELECT relname::text FROM pg_stat_xact_user_tables
-          WHERE relname ~ '^(result|attempt_error|image)_p24' AND coalesce(seq_scan, 0) + coalesce(idx_scan, 0) > 0
+          WHERE relname ~ '^(job|result|attempt_error|image)_p24' AND coalesce(seq_scan, 0) + coalesce(idx_scan, 0) > 0
           """
         ).map { try $0.string(0) }
         try await connection.execute(script: "ROLLBACK")

@@ -68,24 +68,27 @@ struct UsageNumbersTests {
       try await queue.execute(Self.work)
       // A counter that is wrong shows which of the two is asked.
       try await queue.execute("UPDATE analysis.usage SET used = used + 1")
-      func analysed(_ user: String) async throws -> Int {
-        try await queue.number(
-          """
-          SELECT sum(l.analysed)::int FROM (SELECT max(j.period) AS period FROM analysis.job j) m,
-            analysis.usage_lines(m.period, NULL, now(), NULL, \(user), true) l WHERE l.for_period IS NOT NULL
-          """)
+      func analysed(_ user: String = "NULL") async throws -> [Int] {
+        let lines = "(m.period, NULL, now(), NULL, \(user), true) l WHERE l.for_period IS NOT NULL"
+        let month = "(SELECT max(j.period) AS period FROM analysis.job j) m"
+        return [
+          try await queue.number("SELECT sum(l.analysed)::int FROM \(month), analysis.usage_lines\(lines)"),
+          try await queue.number("SELECT sum(l.analysed)::int FROM \(month), analysis.billed_lines\(lines)"),
+          try await queue.number(
+            "SELECT l.analysed::int FROM \(month), analysis.summary_report(m.period, now()) l"),
+        ]
       }
-      #expect(try await analysed("NULL") == 3)
-      #expect(try await analysed("'worked'") == 2)
+      #expect(try await analysed() == [3, 3, 3])
+      #expect(try await analysed("'worked'") == [2, 2, 3])
       try await queue.execute(
         """
         INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
         SELECT 0, 5, 0, j.period, g, -g
         FROM generate_series(1, 100001) g, (SELECT max(period) AS period FROM analysis.job) j
         """)
-      #expect(try await analysed("NULL") == 2)
+      #expect(try await analysed() == [2, 2, 2])
       try await queue.execute("DELETE FROM analysis.ready WHERE job_id < 0")
-      #expect(try await analysed("NULL") == 3)
+      #expect(try await analysed() == [3, 3, 3])
       try await queue.execute(
         "SELECT analysis.close_usage(max(period), now() + interval '70 days') FROM analysis.job")
       #expect(try await queue.number("SELECT sum(analysed)::int FROM analysis.statement_line") == 2)
