@@ -33,6 +33,9 @@ struct ReportRow: BenchmarkRow {
       Contender("analysisctl report usage") {
         try await Self.report("usage", of: month.users, $0, database, month)
       },
+      Contender("analysisctl report usage --prices") {
+        try await Self.report("usage", "--prices", of: month.users, $0, database, month)
+      },
       Contender("analysisctl report summary") {
         try await Self.report("summary", of: 1, $0, database, month)
       },
@@ -45,7 +48,8 @@ struct ReportRow: BenchmarkRow {
   }
 
   private static func report(
-    _ report: String, of rows: Int, _ bench: Bench, _ database: BenchmarkDatabase, _ month: PlantedMonth
+    _ report: String, _ options: String..., of rows: Int, _ bench: Bench, _ database: BenchmarkDatabase,
+    _ month: PlantedMonth
   ) async throws -> Sample {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
@@ -55,7 +59,7 @@ struct ReportRow: BenchmarkRow {
       [
         "report", report, "--database", database.conninfo, "--month", "\(month.month)", "--format", "csv",
         "--out", file,
-      ], writes: (file, rows))
+      ] + options, writes: (file, rows))
   }
 
   /// - Parameter syncs: Whether the file is brought to the disk before the end, as `analysisctl` does with its own.
