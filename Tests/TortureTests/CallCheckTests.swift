@@ -110,11 +110,11 @@ struct CallCheckTests {
     #expect(planted.broken == ["I8 key"])
   }
 
-  @Test("reads the endpoint's log, but for a last line that it died over")
+  @Test("reads the endpoint's log, but for lines that it died over: the next one goes on behind it")
   func log() throws {
     let lines = """
       {"time":"2026-11-21T10:00:00.000Z","key":"0-1","image":"ab","bytes":3,"try":1,"status":200,"outcome":"analysis","in_flight":1,"ms":3.5}
-      {"time":"2026-11-21T10:00:00.000Z","status":401,"outcome":"status-401","in_flight":1,"ms":0.5}
+      {"time":"2026-11-21T10:00:00.000Z","key":"0-{"time":"2026-11-21T10:00:00.000Z","status":401,"outcome":"status-401","in_flight":1,"ms":0.5}
       {"time":"2026-11-21T10:00:00.000Z","key":"0-2","sta
       """
     let calls = try EndpointCall.lines(Array(lines.utf8))

@@ -30,13 +30,14 @@ struct EndpointCall: Sendable, Equatable, Decodable {
   private static let unusual = Set(AnswerFaults.valid.map(\.rawValue))
   private static let analyses = unusual.union(["analysis", FaultClass.slow.rawValue])
 
-  /// Reads the lines of a log. A last line without its end is one that the endpoint died over: no answer was
-  /// sent for it.
+  /// Reads the lines of a log. One without its end is one that the endpoint died over, and no answer was sent for it; the
+  /// endpoint that was started next goes on behind it.
   static func lines(_ log: [UInt8]) throws -> [EndpointCall] {
     let decoder = JSONDecoder()
     let whole = log.lastIndex(of: UInt8(ascii: "\n")).map { log[...$0] } ?? []
-    return try whole.split(separator: UInt8(ascii: "\n")).map {
-      try decoder.decode(EndpointCall.self, from: Data($0))
+    return try whole.split(separator: UInt8(ascii: "\n")).map { line in
+      let begins = line.ranges(of: Array(#"{"time":"#.utf8)).last?.lowerBound ?? line.startIndex
+      return try decoder.decode(EndpointCall.self, from: Data(line[begins...]))
     }
   }
 }
