@@ -50,8 +50,8 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     OFFSET 0) m
     ON m.zone = a.zone AND m.anchors = coalesce(a.anchors, '{}')
   LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id AND u.period = p_period
-  -- All results are counted by one index, as if each were an analysis after one call. The next join has by
-  -- how much the others differ from that.
+  -- Where they are counted, all results are, by one index, as if each were an analysis after one call. The
+  -- next join has by how much the others differ from that.
   LEFT JOIN (
     SELECT k.shard, k.user_id, count(*) AS results FROM analysis.result k
     WHERE k.period = p_period AND p_counts GROUP BY k.user_id, k.shard
